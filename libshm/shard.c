@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: ISC */
+
+/*
+ * Entering and leaving a shard, linking and unlinking with the books kept.
+ */
+#include "shard.h"
+
+#include "chain.h"
+#include "chain_write.h"
+#include "epoch.h"
+#include "extent.h"
+#include "index.h"
+#include "point.h"
+#include "recovery.h"
+
+#include <string.h>
+
+enum result
+shard_enter(const struct pool *pool, uint32_t shard)
+{
+	struct shm_lock *lock = &pool->shards_private[shard].lock;
+
+	switch (lock_acquire(lock, LOCK_TIMEOUT_MS)) {
+	case LOCK_HELD:
+		return OK;
+	case LOCK_HELD_OWNER_DIED:
+		recovery_run(pool, shard);
+		/* Before any unlock, or the lock is broken for ever. */
+		lock_mark_consistent(lock);
+		return OK;
+	case LOCK_BUSY:
+	case LOCK_BROKEN:
+		break;
+	}
+	stats_add(pool->stats, STAT_lock_timeouts, 1);
+	return BUSY;
+}
+
+void
+shard_leave(const struct pool *pool, uint32_t shard)
+{
+	lock_release(&pool->shards_private[shard].lock);
+}
+
+enum result
+shard_yield(const struct pool *pool, uint32_t shard)
+{
+	shard_leave(pool, shard);
+	SHM_POINT(shard_yielded);
+	return shard_enter(pool, shard);
+}
+
+struct entry *
+shard_entry(const struct pool *pool, uint64_t word, struct entry_head *head)
+{
+	uint32_t extent = slot_extent(word);
+	uint32_t offset = slot_offset(word);
+	uint32_t committed;
+	struct entry *entry;
+
+	if (!pool_extent_exists(pool, extent)) {
+		return NULL;
+	}
+	committed = extent_committed(pool, extent);
+	if (committed > pool_extent_bytes(pool) ||
+	    offset + sizeof(*entry) > committed) {
+		return NULL;
+	}
+	entry = (struct entry *)(void *)
+	    ((uint8_t *)pool_extent(pool, extent) + offset);
+	*head = entry_load(entry);
+	return entry_fits(head, committed - offset) ? entry : NULL;
+}
+
+bool
+shard_entry_dead(const struct pool *pool, const struct entry *entry,
+    const struct entry_head *head, struct boot_ms now)
+{
+	uint64_t tags[TAGS_MAX];
+
+	if (entry_expired(head, now)) {
+		return true;
+	}
+	if (head->epoch >= epoch_now(pool)) {
+		return false;
+	}
+	memcpy(tags, (const uint8_t *)entry + sizeof(*entry),
+	    head->tag_count * sizeof(uint64_t));
+	return epoch_judge(pool, head->epoch, tags, head->tag_count) ==
+	    EPOCH_DEAD;
+}
+
+static void
+change_count(_Atomic uint64_t *count, uint64_t by)
+{
+	/* Relaxed: under the lock; others read it for people. */
+	uint64_t old = atomic_load_explicit(count, memory_order_relaxed);
+
+	atomic_store_explicit(count, old + by, memory_order_relaxed);
+}
+
+static bool
+is_main(const struct pool *pool, uint32_t extent)
+{
+	enum extent_role role = extent_role_of(extent_state(pool, extent));
+
+	return role == EXTENT_MAIN || role == EXTENT_CHAIN_HEAD;
+}
+
+void
+shard_count_linked(const struct pool *pool, uint32_t shard, uint64_t word,
+    const struct entry_head *head)
+{
+	uint32_t extent = slot_extent(word);
+	struct extent_info *info = &pool->infos[extent];
+	uint64_t hard_ms = entry_expiry_ms(head, head->hard);
+
+	info->live_entries++;
+	info->live_bytes += (uint32_t)entry_bytes(head);
+	if (hard_ms < info->earliest_ms) {
+		info->earliest_ms = hard_ms;
+	}
+	if (is_main(pool, extent)) {
+		pool->shards_private[shard].main_entries++;
+	}
+	change_count(&pool->shards[shard].entry_count, 1);
+}
+
+void
+shard_count_unlinked(const struct pool *pool, uint32_t shard, uint64_t word,
+    const struct entry_head *head)
+{
+	uint32_t extent = slot_extent(word);
+	struct extent_info *info = &pool->infos[extent];
+
+	info->live_entries--;
+	info->live_bytes -= (uint32_t)entry_bytes(head);
+	if (is_main(pool, extent)) {
+		pool->shards_private[shard].main_entries--;
+	}
+	change_count(&pool->shards[shard].entry_count, (uint64_t)-1);
+	if ((head->flags & ENTRY_CHAIN) != 0) {
+		chain_free(pool, shard, extent);
+	}
+}
+
+void
+shard_unlink(const struct pool *pool, uint32_t shard, _Atomic uint64_t *slot)
+{
+	/* Relaxed: under the lock. */
+	uint64_t word = atomic_load_explicit(slot, memory_order_relaxed);
+	struct entry_head head;
+
+	if (shard_entry(pool, word, &head) == NULL) {
+		/* A slot that leads nowhere has no entry to count out. */
+		atomic_store_explicit(slot, 0, memory_order_release);
+		stats_add(pool->stats, STAT_recovery_slots_dropped, 1);
+		return;
+	}
+	index_clear(pool, shard, head.hash, slot);
+	shard_count_unlinked(pool, shard, word, &head);
+}
+
+void
+shard_link(const struct pool *pool, uint32_t shard, _Atomic uint64_t *old,
+    uint64_t word, const struct entry_head *head)
+{
+	struct entry_head gone;
+	uint64_t replaced;
+
+	SHM_POINT(link_before);
+	if (old != NULL) {
+		/* Relaxed: under the lock; a lost count is allowed. */
+		replaced = atomic_load_explicit(old, memory_order_relaxed);
+		/* After the entry's bytes; pairs with step 1 of read.c. */
+		atomic_store_explicit(old, word, memory_order_release);
+	} else {
+		index_insert(pool, shard, head->hash, word, &replaced);
+	}
+	SHM_POINT(link_after);
+	shard_count_linked(pool, shard, word, head);
+	if (replaced != 0 && shard_entry(pool, replaced, &gone) != NULL) {
+		shard_count_unlinked(pool, shard, replaced, &gone);
+	}
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: ISC */
+
+/*
+ * Dead entries give their memory back without being touched: an extent that
+ * may hold some (its earliest expiry has passed, or a purge came since it
+ * was last swept) is walked; one where nothing lives is freed, one where
+ * little lives is compacted.  Workers alone, from their idle timers.
+ */
+#ifndef SWEEP_H
+#define SWEEP_H
+
+#include "pool.h"
+
+/*
+ * Sweep a shard for at most budget entries and 16 x budget extents, going on
+ * where the last call stopped.  The lock is let go every RECLAIM_STEP
+ * entries.  Returns the entries looked at; less than budget: one round over
+ * the shard's extents has ended.
+ */
+uint32_t sweep_shard(const struct pool *pool, uint32_t shard,
+    uint32_t budget, struct boot_ms now);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: ISC */
+
+#include "complete.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+/* The candidates for the end of line, parted by blanks. */
+static const char *
+complete(const char *line)
+{
+	static char found[256];
+	size_t start = strlen(line);
+	size_t number = 0;
+	size_t used = 0;
+	char *one;
+
+	while (start > 0 && strchr(" ,=", line[start - 1]) == NULL) {
+		start--;
+	}
+	found[0] = '\0';
+	while ((one = complete_word(line, start, line + start,
+	    &number)) != NULL) {
+		used += (size_t)snprintf(found + used, sizeof(found) - used,
+		    "%s%s", used == 0 ? "" : " ", one);
+		free(one);
+	}
+	return found;
+}
+
+Test(complete, offers_verbs_word_by_word)
+{
+	cr_assert_str_eq(complete(""), "help quit trace");
+	cr_assert_str_eq(complete("tr"), "trace");
+	cr_assert_str_eq(complete("trace "), "replay");
+	cr_assert_str_eq(complete("trace re"), "replay");
+	cr_assert_str_eq(complete("nope "), "");
+	cr_assert_str_eq(complete("x"), "");
+}
+
+Test(complete, offers_options_and_their_values)
+{
+	cr_assert_str_eq(complete("trace replay f --"), "--policy --size");
+	cr_assert_str_eq(complete("trace replay f --po"), "--policy");
+	cr_assert_str_eq(complete("trace replay f --policy s"),
+	    "sieve s3fifo");
+	cr_assert_str_eq(complete("trace replay f --policy=lru,w"), "weir");
+	cr_assert_str_eq(complete("trace replay f --size "), "");
+}
+
+Test(complete, leaves_files_and_broken_lines_alone)
+{
+	cr_assert_str_eq(complete("trace replay f"), "");
+	cr_assert_str_eq(complete("quit "), "");
+	cr_assert_str_eq(complete("trace 'replay "), "");
+}
