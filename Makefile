@@ -30,7 +30,8 @@ DEPS_BUILD := gcc libc6-dev libsodium-dev libxxhash-dev libzstd-dev \
 DEPS_TEST := libcriterion-dev mandoc python3-minimal python3 zstd
 DEPS_LONG := clang libclang-rt-14-dev llvm gcc-aarch64-linux-gnu \
     libc6-dev-arm64-cross qemu-user
-DEPS_BENCH := git python3
+DEPS_BENCH := git python3 memcached redis-server libmemcached-dev \
+    libhiredis-dev liblmdb-dev
 
 # ---------------------------------------------------------------------------
 # Variants: one object folder each, build/obj/VARIANT.
@@ -199,6 +200,15 @@ BENCHES := $(patsubst bench/bench_%.c,build/bench/%,$(BENCH_PROGS)) \
 ifneq ($(BENCH_HELP),)
 $(eval $(call archive_rules,opt,build/obj/opt/libbench.a,$(BENCH_HELP)))
 endif
+# Clients of the peers, as far as they are installed; what was compiled
+# without one is compiled again once it is there.
+PEER	= $(if $(wildcard /usr/include/$(1)),-l$(2))
+LIBS_PEERS := $(call PEER,lmdb.h,lmdb) $(call PEER,hiredis/hiredis.h,hiredis) \
+    $(call PEER,libmemcached/memcached.h,memcached)
+build/obj/opt/.peers: FORCE
+	$(call stamp,$(LIBS_PEERS))
+$(call objs,opt,$(wildcard bench/peer*.c)): build/obj/opt/.peers
+
 BENCH_LIBS := $(if $(BENCH_HELP),build/obj/opt/libbench.a) \
     $(if $(SIM),build/libweirsim.a) $(if $(SHM),build/libweirshm.a)
 
@@ -206,12 +216,16 @@ define bench_rule
 $(1): $(call objs,opt,$(2)) $$(BENCH_LIBS)
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
-	$$(AT)$$(CC_opt) -o $$@ $$^ $$(LIBS_SHM) $$(LIBS_SIM) -ljansson
+	$$(AT)$$(CC_opt) -o $$@ $$^ $$(LIBS_SHM) $$(LIBS_SIM) -ljansson \
+	    -Wl,--as-needed $$(LIBS_PEERS)
 endef
 $(foreach b,$(BENCH_PROGS),$(eval $(call bench_rule,$(patsubst \
     bench/bench_%.c,build/bench/%,$b),$b)))
 $(foreach b,$(FLOOR_PROGS),$(eval $(call bench_rule,$(patsubst \
     bench/floor_%.c,build/bench/floor_%,$b),$b)))
+# Allocations are counted by functions in the place of malloc(): not for
+# every program, so they are no part of an archive.
+build/bench/micro: $(call objs,opt,$(call srcs,bench/interpose))
 
 .PHONY: all benches
 all: $(PRODUCTS)

@@ -206,6 +206,22 @@ Test(trace_reader, refuses_a_zstd_file_cut_at_any_byte)
 	free(bytes);
 }
 
+/* The data so far end with a whole record: only the frame tells. */
+Test(trace_reader, refuses_a_zstd_file_cut_between_records)
+{
+	uint8_t *bytes = encode_many(10);
+	uint8_t packed[4096];
+	ZSTD_inBuffer in = { bytes, 10 * TRACE_RECORD_BYTES, 0 };
+	ZSTD_outBuffer out = { packed, sizeof(packed), 0 };
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+
+	cr_assert_not_null(zstd);
+	cr_assert_eq(ZSTD_compressStream2(zstd, &out, &in, ZSTD_e_flush), 0u);
+	expect_refused(packed, out.pos, 10, "cut in record 11");
+	ZSTD_freeCCtx(zstd);
+	free(bytes);
+}
+
 Test(trace_reader, refuses_what_follows_a_zstd_frame)
 {
 	uint8_t *bytes = encode_many(2);
