@@ -11,16 +11,18 @@
  * the lengths in the entry.  Workers write, any process reads.
  *
  *	writer, shard's lock held for each step   reader
- *	c1 take extents, id in each part          k1 head under the read
- *	c2 entry in the head                         protocol (generation g0)
+ *	c1 take an extent (odd), id and index     k1 head under the read
+ *	   in it, then generation even               protocol (generation g0)
+ *	c2 entry in the head
  *	c3 bytes of a part                        k2 published (acquire)
  *	c4 part k+1 ready, then next (release)    k3 part: generation g, even;
  *	c5 published (release)                       id and index are right
  *	c6 total, checksum                        k4 copy, fence, g unchanged
  *	c7 link (at c2 if it may be read early)   k5 next (acquire) of it
  *
- * 1. k3 and k4 check the part under one generation, so its bytes belong to
- *    that id; ids are never used twice; so parts of two values never mix.
+ * 1. k3 and k4 check the part under one generation, and c1 puts the id there
+ *    before that generation begins, so its bytes belong to that id; ids are
+ *    never used twice; so parts of two values never mix.
  * 2. k2 pairs with c5: bytes below published are whole.
  * 3. A chain is freed as one unit, head first unlinked.  A reader in the
  *    middle meets an odd generation or another id: the value is gone, a miss.

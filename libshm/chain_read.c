@@ -94,13 +94,15 @@ next_part(const struct pool *pool, const struct read_hit *hit,
 	cursor->base += cursor->room;
 	cursor->extent = next;
 	cursor->index++;
+	/* From here on the chain may go and its extent be another's. */
+	SHM_POINT(chain_read_next);
 	/* Pairs with extent_open(). */
 	cursor->generation = atomic_load_explicit(&pool->generations[next],
 	    memory_order_acquire);
-	SHM_POINT(chain_read_next);
 	if ((cursor->generation & 1) != 0 || !is_part(pool, hit, cursor)) {
 		return false;
 	}
+	SHM_POINT(chain_read_part);
 	place(pool, hit, cursor);
 	return true;
 }

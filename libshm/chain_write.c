@@ -8,6 +8,7 @@
 #include "chain.h"
 #include "checksum.h"
 #include "extent.h"
+#include "fault.h"
 #include "index.h"
 #include "point.h"
 #include "racy_copy.h"
@@ -32,8 +33,10 @@ init_part(const struct pool *pool, uint32_t extent, uint64_t id,
 	struct chain_part *part = chain_part_of(pool, extent);
 
 	/*
-	 * Release: under a new generation; for a reader that comes here by a
-	 * stale link they are foreign (k3) or of an odd generation.
+	 * While the generation is odd, so that whoever sees it even sees this
+	 * id: a reader that came by a link of the chain that was here before
+	 * would else take the bytes of both for one part.  Release: for
+	 * ThreadSanitizer; extent_open() orders them.
 	 */
 	atomic_store_explicit(&part->id, id, memory_order_release);
 	atomic_store_explicit(&part->index, index, memory_order_release);
@@ -51,23 +54,39 @@ init_part(const struct pool *pool, uint32_t extent, uint64_t id,
 	atomic_store_explicit(&part->unused3, 0, memory_order_relaxed);
 }
 
+/* c1: the id first, the even generation after it. */
+static void
+open_part(const struct pool *pool, const struct chain_writer *writer,
+    uint32_t extent, uint32_t index)
+{
+	enum extent_role role = index == 0 ? EXTENT_CHAIN_HEAD :
+	    EXTENT_CHAIN_PART;
+
+	if (FAULT(chain_opened_before_id)) {
+		extent_open(pool, writer->shard, extent, role);
+		SHM_POINT(chain_opened);
+		init_part(pool, extent, writer->id, index);
+		return;
+	}
+	init_part(pool, extent, writer->id, index);
+	extent_open(pool, writer->shard, extent, role);
+}
+
 /* c2: part 0 with its entry, not linked yet. */
 static void
 init_head(const struct pool *pool, struct chain_writer *writer,
     const struct entry_spec *spec, struct boot_ms now)
 {
-	struct shard_private *sp = &pool->shards_private[writer->shard];
 	struct extent_info *info = &pool->infos[writer->head];
 	uint8_t *base = pool_extent(pool, writer->head);
 
-	extent_open(pool, writer->shard, writer->head, EXTENT_CHAIN_HEAD);
+	writer->entry.sequence = shard_next_sequence(pool, writer->shard);
+	writer->id = (uint64_t)writer->shard << ENTRY_SEQUENCE_BITS |
+	    writer->entry.sequence;
+	open_part(pool, writer, writer->head, 0);
 	info->chain_head = writer->head;
 	info->chain_last = writer->head;
 	info->chain_stamp_ms = now.ms;
-	writer->entry.sequence = ++sp->sequence;
-	writer->id = (uint64_t)writer->shard << ENTRY_SEQUENCE_BITS |
-	    writer->entry.sequence;
-	init_part(pool, writer->head, writer->id, 0);
 	entry_write((struct entry *)(void *)(base + ENTRY_OFFSET),
 	    &writer->entry, spec->tags, spec->key->bytes, NULL);
 	SHM_POINT(chain_head_written);
@@ -196,9 +215,8 @@ add_part(const struct pool *pool, struct chain_writer *writer,
 	}
 	last = info->chain_last;
 	parts = atomic_load_explicit(&first->parts, memory_order_relaxed);
-	extent_open(pool, writer->shard, extent, EXTENT_CHAIN_PART);
+	open_part(pool, writer, extent, parts);
 	pool->infos[extent].chain_head = writer->head;
-	init_part(pool, extent, writer->id, parts);
 	seal_part(pool, writer, last);
 	pool->infos[last].chain_next = extent;
 	SHM_POINT(chain_part_ready);
@@ -247,6 +265,7 @@ append_piece(const struct pool *pool, struct chain_writer *writer,
 	SHM_POINT(chain_piece_copied);
 	atomic_store_explicit(&part->used_bytes, used + (uint32_t)length,
 	    memory_order_relaxed);
+	SHM_POINT(chain_piece_counted);
 	first = chain_part_of(pool, writer->head);
 	writer->written += length;
 	info->chain_stamp_ms = now.ms;
@@ -356,7 +375,7 @@ chain_free(const struct pool *pool, uint32_t shard, uint32_t head)
 
 		(void)extent_retire(pool, shard, at);
 		SHM_POINT(chain_part_freed);
-		at = next;
+		at = FAULT(chain_keeps_parts) ? 0 : next;
 	}
 }
 

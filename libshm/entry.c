@@ -23,7 +23,7 @@ entry_span(uint64_t created_ms, uint64_t expiry_ms)
 	if (span < EXPIRY_SECONDS) {
 		return (uint32_t)span;
 	}
-	span = (span + CLOCK_MS_PER_S - 1) / CLOCK_MS_PER_S;
+	span = span / CLOCK_MS_PER_S + (span % CLOCK_MS_PER_S != 0);
 	if (span >= (EXPIRY_NEVER & ~EXPIRY_SECONDS)) {
 		return EXPIRY_NEVER;
 	}

@@ -154,6 +154,7 @@ store_all_hard(const struct pool *pool, uint64_t number)
 	/* Release before the rows go: conclusion 3. */
 	atomic_store_explicit(&pool->header->epoch_all_hard, number,
 	    memory_order_release);
+	SHM_POINT(epoch_all_stored);
 	for (uint32_t i = 0; i < EPOCH_ROW_SLOTS; i++) {
 		atomic_store_explicit(&pool->rows[i].number, 0,
 		    memory_order_release);

@@ -21,6 +21,22 @@ store_state(const struct pool *pool, uint32_t extent, uint32_t owner,
 	    memory_order_relaxed);
 }
 
+static void
+set_free_count(const struct pool *pool, uint32_t count)
+{
+	/* Relaxed: under the pool's lock; others read it as a hint. */
+	atomic_store_explicit(&pool->priv->free_count, count,
+	    memory_order_relaxed);
+}
+
+uint32_t
+extent_free_count(const struct pool *pool)
+{
+	/* Relaxed: under the pool's lock, or a hint. */
+	return atomic_load_explicit(&pool->priv->free_count,
+	    memory_order_relaxed);
+}
+
 void
 extent_init_all(struct pool *pool)
 {
@@ -34,7 +50,7 @@ extent_init_all(struct pool *pool)
 		pool->infos[e].next = e < pool->g.extent_count ? e + 1 : 0;
 	}
 	priv->free_head = 1;
-	priv->free_count = pool->g.extent_count;
+	set_free_count(pool, pool->g.extent_count);
 }
 
 /* After a holder of the pool's lock died: all lists from the states. */
@@ -42,17 +58,17 @@ static void
 rebuild_free_list(const struct pool *pool)
 {
 	struct private_header *priv = pool->priv;
-	uint32_t wanted = 0;
+	uint32_t wanted = 0, count = 0;
 
 	priv->free_head = 0;
-	priv->free_count = 0;
 	for (uint32_t e = pool->g.extent_count; e >= 1; e--) {
 		if (extent_role_of(extent_state(pool, e)) == EXTENT_FREE) {
 			pool->infos[e].next = priv->free_head;
 			priv->free_head = e;
-			priv->free_count++;
+			count++;
 		}
 	}
+	set_free_count(pool, count);
 	for (uint32_t s = 0; s < pool->g.shard_count; s++) {
 		wanted += atomic_load_explicit(
 		    &pool->shards_private[s].wanted, memory_order_relaxed);
@@ -61,14 +77,16 @@ rebuild_free_list(const struct pool *pool)
 	    memory_order_relaxed);
 }
 
-bool
-extent_pool_lock(const struct pool *pool)
+static bool
+lock_pool(const struct pool *pool, uint32_t timeout_ms)
 {
-	switch (lock_acquire(&pool->priv->pool_lock, LOCK_TIMEOUT_MS)) {
+	switch (lock_acquire(&pool->priv->pool_lock, timeout_ms)) {
 	case LOCK_HELD:
 		return true;
 	case LOCK_HELD_OWNER_DIED:
-		rebuild_free_list(pool);
+		if (!FAULT(free_list_unrepaired)) {
+			rebuild_free_list(pool);
+		}
 		stats_add(pool->stats, STAT_recoveries, 1);
 		lock_mark_consistent(&pool->priv->pool_lock);
 		return true;
@@ -76,8 +94,14 @@ extent_pool_lock(const struct pool *pool)
 	case LOCK_BROKEN:
 		break;
 	}
-	stats_add(pool->stats, STAT_lock_timeouts, 1);
+	stats_add(pool->stats, STAT_lock_timeouts, timeout_ms != 0);
 	return false;
+}
+
+bool
+extent_pool_lock(const struct pool *pool)
+{
+	return lock_pool(pool, LOCK_TIMEOUT_MS);
 }
 
 void
@@ -117,7 +141,7 @@ pop_free(const struct pool *pool, uint32_t shard, enum extent_role role)
 	struct private_header *priv = pool->priv;
 	uint32_t extent = priv->free_head;
 
-	if (priv->free_count == 0) {
+	if (extent_free_count(pool) == 0) {
 		return 0;
 	}
 	if (!pool_extent_exists(pool, extent) ||
@@ -131,13 +155,15 @@ pop_free(const struct pool *pool, uint32_t shard, enum extent_role role)
 	extent_set_role(pool, shard, extent, role);
 	SHM_POINT(extent_taken);
 	priv->free_head = pool->infos[extent].next;
-	priv->free_count--;
+	set_free_count(pool, extent_free_count(pool) - 1);
 	pool->infos[extent].next = 0;
+	SHM_POINT(extent_popped);
 	return extent;
 }
 
-uint32_t
-extent_take(const struct pool *pool, uint32_t shard, enum extent_role role)
+enum result
+extent_acquire(const struct pool *pool, uint32_t shard,
+    enum extent_role role, uint32_t *taken)
 {
 	struct shard_private *sp = &pool->shards_private[shard];
 	struct private_header *priv = pool->priv;
@@ -145,23 +171,36 @@ extent_take(const struct pool *pool, uint32_t shard, enum extent_role role)
 	    geometry_fair_share(&pool->g);
 	uint32_t extent = 0;
 
+	*taken = 0;
 	if (!extent_pool_lock(pool)) {
-		return 0;
+		return BUSY;
 	}
 	/* Relaxed: changed under this lock. */
-	if (poor || priv->free_count > atomic_load_explicit(
+	if (poor || extent_free_count(pool) > atomic_load_explicit(
 	    &priv->wanted_count, memory_order_relaxed)) {
 		extent = pop_free(pool, shard, role);
 	}
 	set_wanted(pool, shard, extent == 0 && poor);
 	extent_pool_unlock(pool);
-	if (extent != 0) {
-		if (role == EXTENT_INDEX) {
-			sp->index_pages++;
-		} else {
-			sp->owned++;
-		}
+	if (extent == 0) {
+		return FULL;
 	}
+	if (role == EXTENT_INDEX) {
+		sp->index_pages++;
+	} else {
+		sp->owned++;
+	}
+	*taken = extent;
+	return OK;
+}
+
+uint32_t
+extent_take(const struct pool *pool, uint32_t shard, enum extent_role role)
+{
+	uint32_t extent;
+
+	/* Why there is none does not matter: the caller does without. */
+	(void)extent_acquire(pool, shard, role, &extent);
 	return extent;
 }
 
@@ -248,26 +287,34 @@ extent_generation_odd(const struct pool *pool, uint32_t extent)
 	atomic_store_explicit(generation, g | 1, memory_order_relaxed);
 }
 
-/* Into the pool's free list.  The extent is odd and nobody looks at it. */
-static void
+/*
+ * Into the pool's free list.  The extent is odd and nobody looks at it.
+ * False: it went into limbo, as the list's lock was not to be had.
+ */
+static bool
 make_free(const struct pool *pool, uint32_t shard, uint32_t extent)
 {
 	struct private_header *priv = pool->priv;
+	struct extent_list *limbo = &pool->shards_private[shard].limbo;
 
-	if (!extent_pool_lock(pool)) {
+	/*
+	 * With others in limbo already this one may join them: whoever gives
+	 * back many extents behind a stopped holder waits once, not for each.
+	 */
+	if (!lock_pool(pool, limbo->count == 0 ? LOCK_TIMEOUT_MS : 0)) {
 		/* Limbo is looked at again; nothing is lost. */
 		extent_set_role(pool, shard, extent, EXTENT_LIMBO);
-		extent_list_append(pool, &pool->shards_private[shard].limbo,
-		    extent);
-		return;
+		extent_list_append(pool, limbo, extent);
+		return false;
 	}
 	store_state(pool, extent, 0, EXTENT_FREE, 0);
 	SHM_POINT(extent_freed);
 	pool->infos[extent].next = priv->free_head;
 	priv->free_head = extent;
-	priv->free_count++;
+	set_free_count(pool, extent_free_count(pool) + 1);
 	extent_pool_unlock(pool);
 	pool->shards_private[shard].owned--;
+	return true;
 }
 
 bool
@@ -277,6 +324,7 @@ extent_retire(const struct pool *pool, uint32_t shard, uint32_t extent)
 	bool early = FAULT(pins_before_odd) && pin_any(pool, extent);
 	bool pinned;
 
+	SHM_POINT(extent_retiring);
 	if (!FAULT(generation_odd_late)) {
 		/* Relaxed: the fence below orders it before pins and reuse. */
 		extent_generation_odd(pool, extent);
@@ -294,8 +342,7 @@ extent_retire(const struct pool *pool, uint32_t shard, uint32_t extent)
 		stats_add(pool->stats, STAT_extents_limbo, 1);
 		return false;
 	}
-	make_free(pool, shard, extent);
-	return true;
+	return make_free(pool, shard, extent);
 }
 
 uint32_t
@@ -304,15 +351,17 @@ extent_settle_limbo(const struct pool *pool, uint32_t shard)
 	struct extent_list *limbo = &pool->shards_private[shard].limbo;
 	uint32_t freed = 0;
 
-	for (uint32_t tries = limbo->count; tries > 0; tries--) {
-		uint32_t extent = limbo->head;
-
-		extent_list_remove(pool, limbo, extent);
+	for (uint32_t extent = limbo->head, next; extent != 0;
+	    extent = next) {
+		next = pool->infos[extent].next;
 		if (pin_any(pool, extent)) {
-			extent_list_append(pool, limbo, extent);
 			continue;
 		}
-		make_free(pool, shard, extent);
+		extent_list_remove(pool, limbo, extent);
+		SHM_POINT(limbo_settling);
+		if (!make_free(pool, shard, extent)) {
+			break;
+		}
 		freed++;
 	}
 	return freed;

@@ -37,6 +37,18 @@ extent_owner_of(uint64_t state)
 	return (uint32_t)(state >> STATE_OWNER_SHIFT);
 }
 
+/*
+ * True if state a got its birth before b.  By the distance of the two, so
+ * that the order holds when the 40 bits begin again.
+ */
+static inline bool
+extent_born_before(uint64_t a, uint64_t b)
+{
+	uint64_t distance = (b - a) & STATE_BIRTH_MASK;
+
+	return distance != 0 && distance <= STATE_BIRTH_MASK / 2;
+}
+
 static inline uint64_t
 extent_state(const struct pool *pool, uint32_t extent)
 {
@@ -59,9 +71,14 @@ void	extent_set_role(const struct pool *pool, uint32_t shard,
 
 /*
  * Take a free extent for a shard, in that role (not SMALL or MAIN, which
- * extent_open() gives).  0 if the pool has none for this shard: all are in
- * use, or the last ones are kept for shards below their fair share.
+ * extent_open() gives).  FULL if the pool has none for this shard: all are
+ * in use, or the last ones are kept for shards below their fair share.
+ * BUSY: the free list's lock was not to be had in time.
  */
+enum result extent_acquire(const struct pool *pool, uint32_t shard,
+    enum extent_role role, uint32_t *extent);
+
+/* The same for who can do without one: 0 if there is none. */
 uint32_t extent_take(const struct pool *pool, uint32_t shard,
     enum extent_role role);
 
@@ -75,14 +92,17 @@ void	extent_open(const struct pool *pool, uint32_t shard, uint32_t extent,
 
 /*
  * Give back an extent that no slot points into and that is in no list: odd
- * generation, then free, or limbo while a worker has it pinned.  True if it
- * is free now.
+ * generation, then free, or limbo while a worker has it pinned or the free
+ * list's lock is not to be had.  True if it is free now.
  */
 bool	extent_retire(const struct pool *pool, uint32_t shard,
     uint32_t extent);
 
-/* Free what waited for pins that are gone.  Returns how many. */
+/* Free what waited and need not any more.  Returns how many. */
 uint32_t extent_settle_limbo(const struct pool *pool, uint32_t shard);
+
+/* Extents in the pool's free list: under its lock, or a hint. */
+uint32_t extent_free_count(const struct pool *pool);
 
 /* True if a shard above its fair share should leave what it frees. */
 bool	extent_should_give(const struct pool *pool, uint32_t shard);

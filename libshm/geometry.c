@@ -163,7 +163,8 @@ geometry_compute(struct geometry *g, uint64_t pool_bytes,
 	g->pool_bytes = (uint64_t)g->extent_count << g->extent_shift;
 	g->worker_count = worker_count;
 	g->shard_count = count_shards(g->extent_count, worker_count);
-	size_tables(g, pool_bytes);
+	/* Of the rounded size, as geometry_valid() knows no other. */
+	size_tables(g, g->pool_bytes);
 
 	chain = g->extent_count / CHAIN_POOL_PARTS;
 	share = g->extent_count / g->shard_count / CHAIN_SHARE_PARTS;

@@ -3,18 +3,21 @@
 /*
  * Buckets, overflow lines and pages of the index.  Lock-free readers look on
  * (read.c), so that every change keeps one rule: an entry that is linked the
- * whole time is found by a reader who compares the links it followed and the
- * bucket count at its end.
+ * whole time is found by a reader who compares the links it followed, the
+ * count of moves and the bucket count at its end.
  *
  *	insert		one store into a free word
  *	word 7 -> link	line[0] = old word 7, then word 7 = link (release)
  *	absorb		copy the last line's slots to earlier words (release),
- *			then take the link away (release), then zero the line
- *			(release), then the line may serve another bucket
+ *			then count a move (release), take the link away
+ *			(release), zero the line (release), after which it may
+ *			serve another bucket
  *
- * Absorb: a reader that meets a zero or a foreign word in the old line reads
- * the link again after it and finds it changed, because the link was changed
- * first; it retries.  A link that comes back has another version.
+ * Absorb: a reader may have passed the earlier words before the copies were
+ * there.  If it then meets no link, or a zero or a foreign word in the old
+ * line, it finds the moves changed at its end, because they were counted
+ * first; it retries.  A reader who begins after the count sees the copies.
+ * A link that comes back has another version.
  */
 #include "index.h"
 

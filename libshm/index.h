@@ -82,6 +82,18 @@ index_bucket_count(const struct pool *pool, uint32_t shard)
 }
 
 /*
+ * How often slots were pulled to earlier words of their bucket, so that a
+ * reader who passed these words before may have missed them.
+ */
+static inline uint64_t
+index_moves(const struct pool *pool, uint32_t shard)
+{
+	/* Pairs with the release store of index_absorb(). */
+	return atomic_load_explicit(&pool->shards[shard].moves,
+	    memory_order_acquire);
+}
+
+/*
  * The slots of a bucket in order, for a holder of the lock: links are
  * followed, at most BUCKET_LINES_MAX lines.
  *

@@ -136,6 +136,9 @@ index_absorb(const struct pool *pool, uint32_t shard, uint64_t bucket)
 		}
 	}
 	SHM_POINT(absorb_copied);
+	/* After the copies, before the link goes; pairs with index_moves(). */
+	atomic_store_explicit(&pool->shards[shard].moves,
+	    index_moves(pool, shard) + 1, memory_order_release);
 	number = link_line(load(&before->word[LINE_SLOTS - 1]));
 	publish(&before->word[LINE_SLOTS - 1], 0);
 	SHM_POINT(absorb_unlinked);

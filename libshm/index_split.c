@@ -105,8 +105,12 @@ fill_new(const struct pool *pool, uint32_t shard, uint64_t new,
 			line = next;
 			word = 0;
 		}
+		/*
+		 * Release: a reader that stayed in an overflow line of
+		 * another bucket may take it here before s3.
+		 */
 		atomic_store_explicit(&line->word[word++], moving->word[i],
-		    memory_order_relaxed);
+		    memory_order_release);
 	}
 	return true;
 }

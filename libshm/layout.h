@@ -209,7 +209,8 @@ struct shard_public {
 	_Atomic uint64_t bucket_count;
 	_Atomic uint32_t dir_pages[2];	/* index pages in use: DIR_* */
 	_Atomic uint64_t entry_count;	/* linked slots, for people */
-	uint64_t	unused[5];
+	_Atomic uint64_t moves;		/* of slots to earlier words */
+	uint64_t	unused[4];
 };
 _Static_assert(sizeof(struct shard_public) == CACHE_LINE_BYTES, "shard line");
 
@@ -286,7 +287,8 @@ _Static_assert(sizeof(struct pool_header) <= PAGE_BYTES, "header");
  *
  *	63  owner shard 48 | 47 role 40 | 39  birth  0
  *
- * Births of one shard rise; the queues are in their order.
+ * Births of one shard rise (and begin again after 2^40, which
+ * extent_born_before() allows for); the queues are in their order.
  */
 enum extent_role {
 	EXTENT_FREE,		/* in the pool's free list */
@@ -372,7 +374,7 @@ struct private_header {
 	/* the extent pool; taken after a shard's lock, never before */
 	struct shm_lock	pool_lock;
 	uint32_t	free_head;
-	uint32_t	free_count;
+	_Atomic uint32_t free_count;	/* under it; others look */
 	_Atomic uint32_t wanted_count;	/* shards that wait for an extent */
 	uint32_t	unused0;
 	/* a leaf: no other lock is taken under it */

@@ -67,6 +67,9 @@ pin_hold_begin(const struct pool *pool, uint32_t shard)
 	uint32_t most = geometry_fair_share(&pool->g) / HOLD_PARTS;
 	uint32_t own, sum = 0;
 
+	if (pool->worker >= pool->g.worker_count) {
+		return false;
+	}
 	/* Relaxed: a bound, not an exclusion; it may be passed by a race. */
 	for (uint32_t i = 0; i < pool->g.worker_count; i++) {
 		sum += atomic_load_explicit(&sp->pins_held[i],

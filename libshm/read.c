@@ -9,7 +9,7 @@
  * (even, above g).  A slot word is linked or not.
  *
  *	reader                                writer / reclaimer
- *	0 n  = bucket count (acquire)         append: bytes, committed
+ *	0 n  = bucket count, m = moves (acq.) append: bytes, committed
  *	1 s  = slot (acquire)                   (release), slot = word (release)
  *	2 g  = generation[extent(s)] (acq.)   overwrite: append, slot = new word
  *	   odd: retry                         unlink: slot = 0 (release)
@@ -38,9 +38,12 @@
  *    7 holds too; else retry.  (1,771 false misses without.)
  * 5. A miss.  An entry linked throughout leaves its word only by a split (the
  *    count changes after the copy), by a line that becomes a link (the new
- *    line holds it before), or by absorb (the link changes before the line
- *    is zeroed).  So: nothing found, count and every link that was followed
- *    unchanged: it was not linked at some moment of the call.
+ *    line holds it before), or by absorb (the moves change after the copy,
+ *    before the link goes and the line is zeroed).  So: nothing found, count,
+ *    moves and every link that was followed unchanged: it was not linked at
+ *    some moment of the call.  Links alone do not do: one that went before
+ *    the scan came there was never followed, and the words that took its
+ *    entries had been passed.
  * 6. Retries are bounded by READ_TRIES; past that the answer is a miss,
  *    which is counted.
  *
@@ -202,10 +205,14 @@ try_slot(const struct pool *pool, const struct key *key, struct boot_ms now,
 /* Conclusion 5: nothing moved under a scan that found nothing. */
 static bool
 scan_stands(const struct pool *pool, const struct read_hit *hit,
-    uint64_t count, const struct trail *trail)
+    uint64_t count, uint64_t moves, const struct trail *trail)
 {
 	/* After the loads of the scan; pairs with s4 and absorb's stores. */
 	shm_fence_acquire();
+	if (index_moves(pool, hit->shard) != moves &&
+	    !FAULT(read_no_moves_recheck)) {
+		return false;
+	}
 	if (FAULT(read_no_count_recheck)) {
 		return true;
 	}
@@ -230,11 +237,13 @@ static inline enum answer
 scan(const struct pool *pool, const struct key *key, struct boot_ms now,
     uint64_t newest, const struct want *want, struct read_hit *hit)
 {
+	uint64_t moves = index_moves(pool, hit->shard);
 	uint64_t count = index_bucket_count(pool, hit->shard);
 	struct index_line *line = count == 0 ? NULL : index_line(pool,
 	    hit->shard, DIR_PRIMARY, index_bucket(key->hash, count));
 	struct trail trail;
 
+	SHM_POINT(read_step0);
 	trail.count = 0;
 	while (line != NULL) {
 		uint64_t word = 0;
@@ -266,7 +275,7 @@ scan(const struct pool *pool, const struct key *key, struct boot_ms now,
 		line = index_line(pool, hit->shard, DIR_OVERFLOW,
 		    link_line(word));
 	}
-	return scan_stands(pool, hit, count, &trail) ? ANSWER_OTHER :
+	return scan_stands(pool, hit, count, moves, &trail) ? ANSWER_OTHER :
 	    ANSWER_RETRY;
 }
 
@@ -351,7 +360,8 @@ read_copy(const struct pool *pool, const struct key *key, struct boot_ms now,
 			return read_count(pool, result);
 		}
 		/* Replaced while it was copied: the new one is there. */
-		stats_add(pool->stats, STAT_get_retries, 1);
+		stats_add(pool->stats, tries + 1 < READ_TRIES ?
+		    STAT_get_retries : STAT_get_retries_exhausted, 1);
 	}
 	return read_count(pool, MISS);
 }

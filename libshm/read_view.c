@@ -53,7 +53,8 @@ read_view(const struct pool *pool, const struct key *key, struct boot_ms now,
 		if (made != MISS) {
 			return made == OK ? read_count(pool, result) : made;
 		}
-		stats_add(pool->stats, STAT_get_retries, 1);
+		stats_add(pool->stats, tries + 1 < VIEW_TRIES ?
+		    STAT_get_retries : STAT_get_retries_exhausted, 1);
 	}
 	return read_count(pool, MISS);
 }

@@ -39,6 +39,7 @@ open_spare(const struct pool *pool, uint32_t shard, enum evict_queue queue)
 	struct shard_private *sp = &pool->shards_private[shard];
 	uint32_t extent = extent_take(pool, shard, EXTENT_SPARE);
 
+	/* A death here leaves it in neither place: recovery finds it. */
 	if (extent == 0 && !FAULT(reclaim_no_spare)) {
 		extent = sp->spare;
 		sp->spare = 0;
@@ -101,6 +102,10 @@ move_entry(const struct pool *pool, uint32_t shard, _Atomic uint64_t *slot,
 	word = slot_make(head->hash, count, extent, offset) |
 	    (old & SLOT_REFRESH);
 	SHM_POINT(move_committed);
+	if (FAULT(move_clears_first)) {
+		atomic_store_explicit(slot, 0, memory_order_release);
+		SHM_POINT(move_linked);
+	}
 	/* After the copy; pairs with step 1 of read.c.  One store: the key
 	 * is never without a slot. */
 	atomic_store_explicit(slot, word, memory_order_release);
@@ -240,6 +245,7 @@ judge_chain(const struct pool *pool, uint32_t shard, uint32_t head_extent,
 			    memory_order_relaxed);
 			extent_set_role(pool, shard, head_extent,
 			    EXTENT_CHAIN_HEAD);
+			SHM_POINT(chain_requeued);
 			extent_list_remove(pool, &sp->main, head_extent);
 			extent_list_append(pool, &sp->main, head_extent);
 			sp->poor_passes++;

@@ -15,6 +15,20 @@
 /* Every round frees an extent or moves one; past this the pool is stuck. */
 #define TAKE_ROUNDS_MAX		64
 
+/* An extent from the free list, after the spare one is there again. */
+static enum result
+acquire(const struct pool *pool, uint32_t shard, enum extent_role role,
+    uint32_t *extent)
+{
+	struct shard_private *sp = &pool->shards_private[shard];
+
+	if (sp->spare == 0 && extent_acquire(pool, shard, EXTENT_SPARE,
+	    &sp->spare) == BUSY) {
+		return BUSY;
+	}
+	return extent_acquire(pool, shard, role, extent);
+}
+
 enum result
 reclaim_take(const struct pool *pool, uint32_t shard, enum extent_role role,
     struct boot_ms now, uint32_t *extent, bool *moved)
@@ -23,15 +37,16 @@ reclaim_take(const struct pool *pool, uint32_t shard, enum extent_role role,
 
 	for (int round = 0; round < TAKE_ROUNDS_MAX; round++) {
 		enum reclaim_mode mode;
-		enum result result;
+		enum result result = acquire(pool, shard, role, extent);
 
-		if (sp->spare == 0) {
-			sp->spare = extent_take(pool, shard, EXTENT_SPARE);
-		}
-		*extent = extent_take(pool, shard, role);
-		if (*extent != 0) {
+		if (result == OK) {
 			sp->poor_passes = 0;
 			return OK;
+		}
+		if (result == BUSY) {
+			/* A reclaim would give nothing back either. */
+			shard_leave(pool, shard);
+			return BUSY;
 		}
 		*moved = true;
 		if (extent_settle_limbo(pool, shard) > 0) {
@@ -119,8 +134,7 @@ reclaim_index_pages(const struct pool *pool, uint32_t shard,
 bool
 reclaim_ahead(const struct pool *pool, uint32_t shard, struct boot_ms now)
 {
-	/* Relaxed look at the pool's count without its lock: a hint. */
-	bool low = pool->priv->free_count < pool->g.shard_count;
+	bool low = extent_free_count(pool) < pool->g.shard_count;
 	bool done = false;
 
 	if (!low || shard_enter(pool, shard) != OK) {

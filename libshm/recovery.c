@@ -70,7 +70,8 @@ slot_is_sound(const struct pool *pool, uint32_t shard, uint64_t bucket,
 	    (atomic_load_explicit(&pool->generations[extent],
 	    memory_order_relaxed) & 1) == 0 &&
 	    pool_shard_of(pool, head->hash) == shard &&
-	    index_bucket(head->hash, count) == bucket &&
+	    (index_bucket(head->hash, count) == bucket ||
+	    FAULT(recovery_trusts_bucket)) &&
 	    head->hash >> SLOT_TAG_SHIFT == word >> SLOT_TAG_SHIFT;
 }
 
@@ -255,10 +256,18 @@ repair(const struct pool *pool, uint32_t shard)
 	    memory_order_relaxed) << index_line_shift(pool);
 
 	reset_books(pool, shard);
+	/*
+	 * An absorb that died after its copies: the ones left behind are
+	 * dropped as doubles, which a reader must notice as in index_absorb().
+	 */
+	atomic_store_explicit(&pool->shards[shard].moves,
+	    index_moves(pool, shard) + 1, memory_order_release);
 	for (uint64_t b = 0; b < count && b < lines; b++) {
 		check_bucket(pool, shard, b, count);
 	}
-	clear_unmarked_lines(pool, shard);
+	if (!FAULT(recovery_keeps_lines)) {
+		clear_unmarked_lines(pool, shard);
+	}
 	SHM_POINT(recovery_index_done);
 	recovery_rebuild_lists(pool, shard);
 	if (FAULT(recovery_links_extents)) {
@@ -306,7 +315,7 @@ recovery_run(const struct pool *pool, uint32_t shard)
 	struct shard_private *sp = &pool->shards_private[shard];
 
 	stats_add(pool->stats, STAT_recoveries, 1);
-	if (sp->recovering++ == 0) {
+	if (sp->recovering++ == 0 || FAULT(recovery_tries_again)) {
 		SHM_POINT(recovery_begun);
 		repair(pool, shard);
 	} else {

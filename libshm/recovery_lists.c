@@ -8,7 +8,9 @@
 
 #include "chain.h"
 #include "extent.h"
+#include "fault.h"
 #include "index.h"
+#include "point.h"
 
 static uint64_t
 load(const _Atomic uint64_t *word)
@@ -118,12 +120,6 @@ sort_extent(const struct pool *pool, uint32_t shard, uint32_t extent,
 	}
 }
 
-static uint64_t
-birth_of(const struct pool *pool, uint32_t extent)
-{
-	return extent_state(pool, extent) & STATE_BIRTH_MASK;
-}
-
 /* Merge two lists in the order of births; returns the head. */
 static uint32_t
 merge(const struct pool *pool, uint32_t a, uint32_t b)
@@ -131,8 +127,8 @@ merge(const struct pool *pool, uint32_t a, uint32_t b)
 	uint32_t head = 0, tail = 0;
 
 	while (a != 0 || b != 0) {
-		uint32_t *from = b == 0 || (a != 0 &&
-		    birth_of(pool, a) <= birth_of(pool, b)) ? &a : &b;
+		uint32_t *from = b == 0 || (a != 0 && !extent_born_before(
+		    extent_state(pool, b), extent_state(pool, a))) ? &a : &b;
 		uint32_t extent = *from;
 
 		*from = pool->infos[extent].next;
@@ -202,9 +198,12 @@ recovery_rebuild_lists(const struct pool *pool, uint32_t shard)
 			}
 		}
 	}
-	sort_list(pool, &sp->small);
-	sort_list(pool, &sp->main);
-	sort_list(pool, &sp->limbo);
+	SHM_POINT(recovery_listed);
+	if (!FAULT(recovery_unsorted)) {
+		sort_list(pool, &sp->small);
+		sort_list(pool, &sp->main);
+		sort_list(pool, &sp->limbo);
+	}
 	/* The youngest go on; what lies above their committed is nothing. */
 	sp->open_small = sp->small.tail;
 	sp->open_main = sp->main.tail != 0 && extent_role_of(extent_state(

@@ -89,6 +89,7 @@ walk_bucket(struct walker *w, uint32_t shard, uint64_t bucket)
 {
 	struct index_line *line = index_line(w->pool, shard, DIR_PRIMARY,
 	    bucket);
+	uint64_t moves = index_moves(w->pool, shard);
 	const _Atomic uint64_t *links[BUCKET_LINES_MAX];
 	uint64_t seen[BUCKET_LINES_MAX];
 	unsigned lines = 0;
@@ -116,6 +117,9 @@ walk_bucket(struct walker *w, uint32_t shard, uint64_t bucket)
 	}
 	/* As scan_stands() of read.c. */
 	shm_fence_acquire();
+	if (index_moves(w->pool, shard) != moves) {
+		whole = false;
+	}
 	for (unsigned i = 0; i < lines; i++) {
 		if (atomic_load_explicit(links[i], memory_order_relaxed) !=
 		    seen[i]) {

@@ -9,6 +9,7 @@
 #include "chain_write.h"
 #include "epoch.h"
 #include "extent.h"
+#include "fault.h"
 #include "index.h"
 #include "point.h"
 #include "recovery.h"
@@ -26,7 +27,9 @@ shard_enter(const struct pool *pool, uint32_t shard)
 	case LOCK_HELD_OWNER_DIED:
 		recovery_run(pool, shard);
 		/* Before any unlock, or the lock is broken for ever. */
-		lock_mark_consistent(lock);
+		if (!FAULT(lock_left_inconsistent)) {
+			lock_mark_consistent(lock);
+		}
 		return OK;
 	case LOCK_BUSY:
 	case LOCK_BROKEN:
@@ -48,6 +51,18 @@ shard_yield(const struct pool *pool, uint32_t shard)
 	shard_leave(pool, shard);
 	SHM_POINT(shard_yielded);
 	return shard_enter(pool, shard);
+}
+
+uint64_t
+shard_next_sequence(const struct pool *pool, uint32_t shard)
+{
+	uint64_t *sequence = &pool->shards_private[shard].sequence;
+
+	*sequence = (*sequence + 1) & ((1ull << ENTRY_SEQUENCE_BITS) - 1);
+	if (*sequence == 0) {
+		*sequence = 1;
+	}
+	return *sequence;
 }
 
 struct entry *
@@ -179,6 +194,7 @@ shard_link(const struct pool *pool, uint32_t shard, _Atomic uint64_t *old,
 	}
 	SHM_POINT(link_after);
 	shard_count_linked(pool, shard, word, head);
+	SHM_POINT(link_counted);
 	if (replaced != 0 && shard_entry(pool, replaced, &gone) != NULL) {
 		shard_count_unlinked(pool, shard, replaced, &gone);
 	}

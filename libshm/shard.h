@@ -25,6 +25,12 @@ void	shard_leave(const struct pool *pool, uint32_t shard);
  */
 enum result shard_yield(const struct pool *pool, uint32_t shard);
 
+/*
+ * The number of the next entry, under the lock.  After 2^56 - 1 it begins
+ * again with 1: 0 would be no version, and more would be another shard's.
+ */
+uint64_t shard_next_sequence(const struct pool *pool, uint32_t shard);
+
 /* The linked entry behind a slot word, under the lock; NULL if none. */
 struct entry *shard_entry(const struct pool *pool, uint64_t word,
     struct entry_head *head);

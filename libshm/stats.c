@@ -21,14 +21,15 @@ static const struct stat_text stat_unknown = { "", "", "", STATS_LEVEL_diag };
 
 /* The number may be a caller's loop gone too far or a peer's. */
 static const struct stat_text *
-find_text(enum stat stat)
+find_text(enum stat_id stat)
 {
 	return (unsigned int)stat < STAT_COUNT ? &stat_texts[stat] :
 	    &stat_unknown;
 }
 
 uint64_t
-stats_sum(const struct stats_block *blocks, uint32_t count, enum stat stat)
+stats_sum(const struct stats_block *blocks, uint32_t count,
+    enum stat_id stat)
 {
 	uint64_t sum = 0;
 
@@ -44,25 +45,25 @@ stats_sum(const struct stats_block *blocks, uint32_t count, enum stat stat)
 }
 
 const char *
-stats_name(enum stat stat)
+stats_name(enum stat_id stat)
 {
 	return find_text(stat)->name;
 }
 
 const char *
-stats_help(enum stat stat)
+stats_help(enum stat_id stat)
 {
 	return find_text(stat)->help;
 }
 
 const char *
-stats_action(enum stat stat)
+stats_action(enum stat_id stat)
 {
 	return find_text(stat)->action;
 }
 
 enum stats_level
-stats_level(enum stat stat)
+stats_level(enum stat_id stat)
 {
 	return find_text(stat)->level;
 }

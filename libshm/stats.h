@@ -16,7 +16,8 @@
 
 #define STATS_LINE_BYTES	64
 
-enum stat {
+/* Not `stat`: that tag is the C library's. */
+enum stat_id {
 #define STAT(name, level, help, action) STAT_##name,
 #include "stats.def"
 #undef STAT
@@ -48,7 +49,7 @@ _Static_assert(sizeof(struct stats_block) == STATS_SLOT_COUNT * 8,
  * nothing and are read on their own.
  */
 static inline void
-stats_add(struct stats_block *block, enum stat stat, uint64_t count)
+stats_add(struct stats_block *block, enum stat_id stat, uint64_t count)
 {
 	uint64_t old = atomic_load_explicit(&block->value[stat],
 	    memory_order_relaxed);
@@ -59,15 +60,15 @@ stats_add(struct stats_block *block, enum stat stat, uint64_t count)
 
 /* Sum of one counter over count blocks that lie one after the other. */
 uint64_t stats_sum(const struct stats_block *blocks, uint32_t count,
-    enum stat stat);
+    enum stat_id stat);
 
 /*
  * Constant strings: the name, one line of what is counted, and what to do
  * when it rises.  Never NULL; empty for a number that is no counter.
  */
-const char *stats_name(enum stat stat);
-const char *stats_help(enum stat stat);
-const char *stats_action(enum stat stat);
-enum stats_level stats_level(enum stat stat);
+const char *stats_name(enum stat_id stat);
+const char *stats_help(enum stat_id stat);
+const char *stats_action(enum stat_id stat);
+enum stats_level stats_level(enum stat_id stat);
 
 #endif

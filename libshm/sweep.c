@@ -8,6 +8,7 @@
 #include "chain_write.h"
 #include "epoch.h"
 #include "extent.h"
+#include "fault.h"
 #include "index.h"
 #include "point.h"
 #include "reclaim.h"
@@ -127,7 +128,7 @@ finish(const struct pool *pool, uint32_t shard, uint32_t extent,
 	    is_open(sp, extent)) {
 		return OK;
 	}
-	if (info->live_entries == 0) {
+	if (info->live_entries == 0 || FAULT(sweep_frees_live)) {
 		free_empty(pool, shard, extent);
 	} else if (info->live_bytes < pool_extent_bytes(pool) /
 	    COMPACT_PARTS && sp->reclaim_extent == 0 && sp->spare != 0) {

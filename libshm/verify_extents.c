@@ -50,7 +50,7 @@ check_list(struct verify_state *v, const struct extent_list *list,
 {
 	const struct pool *pool = v->pool;
 	uint32_t at = list->head, last = 0, count = 0;
-	uint64_t birth = 0;
+	uint64_t before = 0;
 
 	while (at != 0 && count <= pool->g.extent_count) {
 		uint64_t state;
@@ -62,10 +62,10 @@ check_list(struct verify_state *v, const struct extent_list *list,
 		state = extent_state(pool, at);
 		if (extent_owner_of(state) != v->shard ||
 		    (roles >> extent_role_of(state) & 1) == 0 ||
-		    (state & STATE_BIRTH_MASK) < birth) {
+		    (last != 0 && extent_born_before(state, before))) {
 			verify_fault(v, 9, at, text);
 		}
-		birth = state & STATE_BIRTH_MASK;
+		before = state;
 		v->listed[at]++;
 		last = at;
 		count++;
@@ -289,7 +289,7 @@ verify_free_list(struct verify_state *v)
 			verify_fault(v, 9, at, "free list holds a used one");
 		}
 	}
-	if (listed != free_count || pool->priv->free_count != free_count) {
+	if (listed != free_count || extent_free_count(pool) != free_count) {
 		verify_fault(v, 9, free_count, "count of free extents");
 	}
 	extent_pool_unlock(pool);

@@ -121,7 +121,7 @@ append(const struct pool *pool, uint32_t shard, enum evict_queue queue,
 	uint32_t offset;
 	struct entry *entry = extent_reserve(pool, extent, bytes, &offset);
 
-	head->sequence = ++sp->sequence;
+	head->sequence = shard_next_sequence(pool, shard);
 	entry_write(entry, head, spec->tags, spec->key->bytes, value);
 	SHM_POINT(append_written);
 	if (old != NULL) {

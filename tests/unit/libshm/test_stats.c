@@ -30,11 +30,12 @@ Test(stats, an_addition_touches_one_counter)
 		static struct stats_block block;
 
 		memset(&block, 0, sizeof(block));
-		stats_add(&block, (enum stat)i, 3);
+		stats_add(&block, (enum stat_id)i, 3);
 		for (int j = 0; j < STAT_COUNT; j++) {
-			cr_assert_eq(stats_sum(&block, 1, (enum stat)j),
+			cr_assert_eq(stats_sum(&block, 1, (enum stat_id)j),
 			    i == j ? 3 : 0, "added to %s, looked at %s",
-			    stats_name((enum stat)i), stats_name((enum stat)j));
+			    stats_name((enum stat_id)i),
+			    stats_name((enum stat_id)j));
 		}
 	}
 }
@@ -51,16 +52,17 @@ Test(stats, two_blocks_share_no_cache_line)
 Test(stats, every_counter_has_its_own_name_a_help_and_an_action)
 {
 	for (int i = 0; i < STAT_COUNT; i++) {
-		const char *name = stats_name((enum stat)i);
+		const char *name = stats_name((enum stat_id)i);
 
 		cr_assert_gt(strlen(name), 0, "counter %d", i);
 		cr_assert_eq(strspn(name, "abcdefghijklmnopqrstuvwxyz_"),
 		    strlen(name), "%s", name);
-		cr_assert_gt(strlen(stats_help((enum stat)i)), 0, "%s", name);
-		cr_assert_gt(strlen(stats_action((enum stat)i)), 0, "%s",
+		cr_assert_gt(strlen(stats_help((enum stat_id)i)), 0, "%s",
+		    name);
+		cr_assert_gt(strlen(stats_action((enum stat_id)i)), 0, "%s",
 		    name);
 		for (int j = 0; j < i; j++) {
-			cr_assert_str_neq(name, stats_name((enum stat)j));
+			cr_assert_str_neq(name, stats_name((enum stat_id)j));
 		}
 	}
 }
@@ -78,8 +80,8 @@ Test(stats, a_number_that_is_no_counter_has_no_name_and_no_sum)
 
 	memset(&block, 0xff, sizeof(block));
 	cr_assert_str_empty(stats_name(STAT_COUNT));
-	cr_assert_str_empty(stats_help((enum stat)-1));
+	cr_assert_str_empty(stats_help((enum stat_id)-1));
 	cr_assert_str_empty(stats_action(STAT_COUNT));
 	cr_assert_eq(stats_sum(&block, 1, STAT_COUNT), 0);
-	cr_assert_eq(stats_sum(&block, 1, (enum stat)-1), 0);
+	cr_assert_eq(stats_sum(&block, 1, (enum stat_id)-1), 0);
 }
