@@ -8,7 +8,8 @@
 #   make deps             apt, what is missing                 (installs first)
 #   make lint             style and pages   make check-long   everything
 #   make bench            all benches       make install      DESTDIR, PREFIX
-#   make bench-compare BASE=rev             make clean
+#   make bench-compare BASE=rev             make demo         a show
+#   make clean
 #
 # V=1 shows the commands.
 
@@ -26,7 +27,8 @@ say	= $(if $(V),@:,@printf '  %-7s %s\n' '$(1)' '$(2)')
 # Debian packages: the only list.  A fresh machine has git and make.
 
 DEPS_BUILD := gcc libc6-dev libsodium-dev libxxhash-dev libzstd-dev \
-    libjansson-dev libreadline-dev pkg-config
+    libjansson-dev libreadline-dev libconfuse-dev libbsd-dev libev-dev \
+    pkg-config
 DEPS_TEST := libcriterion-dev mandoc python3-minimal python3 zstd
 DEPS_LONG := clang libclang-rt-14-dev llvm gcc-aarch64-linux-gnu \
     libc6-dev-arm64-cross qemu-user
@@ -99,8 +101,9 @@ objs	= $(patsubst %.c,build/obj/$(1)/%.o,$(2))
 LIBS_SHM := -lsodium -lxxhash -pthread
 LIBS_SIM := -lzstd -lm
 LIBS_CTL := $(LIBS_SIM) -ljansson -lreadline
-LIBS_SERVER := $(LIBS_SHM)
-LIBS_TEST := $(LIBS_SHM) $(LIBS_SIM) -ljansson $(if $(CTL),-lreadline)
+LIBS_SERVER := -lconfuse -lbsd -lev -ljansson $(LIBS_SHM)
+LIBS_TEST := $(if $(SERVER),$(LIBS_SERVER)) $(LIBS_SHM) $(LIBS_SIM) \
+    -ljansson $(if $(CTL),-lreadline)
 
 # ---------------------------------------------------------------------------
 # Objects and archives of each variant.  A stamp holds the flags or the list
@@ -226,6 +229,17 @@ $(foreach b,$(FLOOR_PROGS),$(eval $(call bench_rule,$(patsubst \
 # Allocations are counted by functions in the place of malloc(): not for
 # every program, so they are no part of an archive.
 build/bench/micro: $(call objs,opt,$(call srcs,bench/interpose))
+
+ifneq ($(wildcard demo/*.c),)
+build/demo/shop: $(call objs,opt,$(call srcs,demo)) build/libweirclient.a
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(AT)$(CC_opt) -o $@ $^ $(LIBS_SHM)
+.PHONY: demo
+demo: deps
+	+@$(SUB) build/weird build/weir-ctl build/demo/shop
+	@demo/run
+endif
 
 .PHONY: all benches
 all: $(PRODUCTS)
@@ -382,9 +396,11 @@ bench: bench-deps
 bench-compare: bench-deps
 	+@bench/compare $(BASE)
 
+VERSION	= $(shell sed -n 's/^.define WEIR_VERSION_STRING.*"\(.*\)"/\1/p' \
+    client/weir.h)
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin \
-	    $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include \
+	    $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
 	    $(foreach s,1 3 5 7 8,$(DESTDIR)$(PREFIX)/share/man/man$s)
 	$(foreach f,$(filter build/weir-ctl,$(PRODUCTS)),\
 	    install -m 755 $f $(DESTDIR)$(PREFIX)/bin/;)
@@ -396,6 +412,10 @@ install: all
 	    $(DESTDIR)$(PREFIX)/lib/libweirclient.so)
 	$(foreach f,$(wildcard client/weir.h),\
 	    install -m 644 $f $(DESTDIR)$(PREFIX)/include/;)
+	$(if $(wildcard client/weirclient.pc.in),\
+	    sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
+	    client/weirclient.pc.in \
+	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/weirclient.pc)
 	$(foreach f,$(wildcard man/*.[1-8]),install -m 644 $f \
 	    $(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $f))/;)
 

@@ -5,17 +5,89 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "cmd_daemon.h"
 #include "cmd_help.h"
+#include "cmd_key.h"
+#include "cmd_mem.h"
+#include "cmd_purge.h"
 #include "cmd_trace.h"
+#include "pool_names.h"
 #include "words.h"
 
 static const struct command commands[] = {
+	{
+		.verb = "clients",
+		.usage = "",
+		.help = "who is connected, and what each does",
+		.example = "clients",
+		.run = cmd_clients,
+	},
+	{
+		.verb = "del",
+		.usage = "KEY [--pool P]",
+		.help = "remove a key",
+		.example = "del user:7",
+		.run = cmd_del,
+		.options = cmd_pool_options,
+		.value_at = pool_names_value,
+	},
+	{
+		.verb = "get",
+		.usage = "KEY [--pool P]",
+		.help = "show a value",
+		.example = "get user:7",
+		.run = cmd_get,
+		.options = cmd_pool_options,
+		.value_at = pool_names_value,
+	},
 	{
 		.verb = "help",
 		.usage = "[VERB]",
 		.help = "list the verbs, or explain one",
 		.example = "help trace replay",
 		.run = cmd_help,
+	},
+	{
+		.verb = "inspect",
+		.usage = "KEY [--pool P]",
+		.help = "all of an entry but its value",
+		.example = "inspect user:7",
+		.run = cmd_inspect,
+		.options = cmd_pool_options,
+		.value_at = pool_names_value,
+	},
+	{
+		.verb = "mem",
+		.usage = "",
+		.help = "where the memory goes",
+		.example = "mem",
+		.run = cmd_mem,
+	},
+	{
+		.verb = "ping",
+		.usage = "",
+		.help = "ask whether the daemon answers",
+		.example = "ping",
+		.run = cmd_ping,
+	},
+	{
+		.verb = "pools",
+		.usage = "[--pool P]",
+		.help = "the pools, or all of one",
+		.example = "pools --pool default",
+		.run = cmd_pools,
+		.options = cmd_pool_options,
+		.value_at = pool_names_value,
+	},
+	{
+		.verb = "purge",
+		.usage = "(--all | --key K | --tag T) "
+		    "[--how hard|invalid|soft] [--pool P] [--dry-run] [--yes]",
+		.help = "make entries unusable: one key, a tag, or all",
+		.example = "purge --tag product:17 --how soft --yes",
+		.run = cmd_purge,
+		.options = cmd_purge_options,
+		.value_at = cmd_purge_value,
 	},
 	{
 		.verb = "quit",
@@ -25,6 +97,50 @@ static const struct command commands[] = {
 		.run = cmd_quit,
 	},
 	{
+		.verb = "scan",
+		.usage = "[--prefix X] [--limit N] [--cursor C] [--pool P]",
+		.help = "list keys",
+		.example = "scan --prefix user: --limit 20",
+		.run = cmd_scan,
+		.options = cmd_scan_options,
+		.value_at = pool_names_value,
+	},
+	{
+		.verb = "set",
+		.usage = "KEY VALUE [--ttl D] [--soft-ttl D] [--tag T]... "
+		    "[--if-absent | --if-version N] [--pool P]",
+		.help = "store a value",
+		.example = "set user:7 Ann --ttl 10m --tag users",
+		.run = cmd_set,
+		.options = cmd_set_options,
+		.value_at = pool_names_value,
+	},
+	{
+		.verb = "stats",
+		.usage = "[--all] [--pool P]",
+		.help = "the counters of a pool",
+		.example = "stats --all",
+		.run = cmd_stats,
+		.options = cmd_stats_options,
+		.value_at = pool_names_value,
+	},
+	{
+		.verb = "status",
+		.usage = "",
+		.help = "whether all is well, at a glance",
+		.example = "status",
+		.run = cmd_status,
+	},
+	{
+		.verb = "touch",
+		.usage = "KEY --ttl D [--soft-ttl D] [--pool P]",
+		.help = "set when a key expires",
+		.example = "touch user:7 --ttl 1h",
+		.run = cmd_touch,
+		.options = cmd_touch_options,
+		.value_at = pool_names_value,
+	},
+	{
 		.verb = "trace replay",
 		.usage = "FILE --size N[,N...] [--policy P[,P...]]",
 		.help = "miss ratios of a request trace by policy and size",
@@ -32,6 +148,29 @@ static const struct command commands[] = {
 		.run = cmd_trace_replay,
 		.options = cmd_trace_replay_options,
 		.value_at = cmd_trace_replay_value,
+	},
+	{
+		.verb = "verify",
+		.usage = "[--pool P]",
+		.help = "check every invariant of a pool",
+		.example = "verify --pool default",
+		.run = cmd_verify,
+		.options = cmd_pool_options,
+		.value_at = pool_names_value,
+	},
+	{
+		.verb = "version",
+		.usage = "",
+		.help = "versions of the shell and of the daemon",
+		.example = "version",
+		.run = cmd_version,
+	},
+	{
+		.verb = "workers",
+		.usage = "",
+		.help = "the daemon's processes",
+		.example = "workers",
+		.run = cmd_workers,
 	},
 };
 

@@ -14,6 +14,8 @@
 
 #include "output.h"
 
+struct connect;
+
 /* What a verb, and weir-ctl, ends with. */
 enum ctl_exit {
 	CTL_OK = 0,
@@ -29,6 +31,7 @@ enum ctl_exit {
 struct command_context {
 	struct output	*out;
 	FILE		*messages;
+	struct connect	*link;		/* to the daemon */
 	const atomic_bool *stop;	/* set by Ctrl-C: end the verb */
 	bool		quit;		/* set by a verb: run no more */
 };

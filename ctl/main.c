@@ -13,12 +13,16 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "connect.h"
+#include "duration.h"
 #include "interrupt.h"
 #include "output.h"
+#include "pool_names.h"
 #include "shell.h"
 
 struct options {
 	struct shell_options shell;
+	struct connect	link;
 	bool		json;
 	bool		help;
 	const char	*script;	/* NULL: none */
@@ -30,14 +34,19 @@ static void
 print_usage(FILE *stream)
 {
 	fputs(
-	    "usage: weir-ctl [-hjk] [--no-history] [-c COMMAND]... "
-	    "[-f SCRIPT]\n"
+	    "usage: weir-ctl [-hjk] [--no-history] [-s DIRECTORY] "
+	    "[-t DURATION]\n"
+	    "                [-c COMMAND]... [-f SCRIPT]\n"
 	    "\n"
 	    "  -c, --command COMMAND  run COMMAND and leave (repeatable)\n"
 	    "  -f, --file SCRIPT      run the lines of SCRIPT; - is stdin\n"
 	    "  -h, --help             this text\n"
 	    "  -j, --json             results as one JSON object each\n"
 	    "  -k, --keep-going       go on after a line that failed\n"
+	    "  -s, --socket-directory DIRECTORY\n"
+	    "                         where the daemon's sockets are\n"
+	    "  -t, --timeout DURATION of each request, as 500ms; 5s if not "
+	    "given\n"
 	    "      --no-history       do not read or write the history\n"
 	    "\n"
 	    "Without -c and -f lines are read from the terminal or from "
@@ -56,12 +65,14 @@ parse_options(struct options *options, int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "keep-going", no_argument, NULL, 'k' },
+		{ "socket-directory", required_argument, NULL, 's' },
+		{ "timeout", required_argument, NULL, 't' },
 		{ "no-history", no_argument, NULL, 'H' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "c:f:hjk", known,
+	while ((option = getopt_long(argc, argv, "c:f:hjks:t:", known,
 	    NULL)) != -1) {
 		switch (option) {
 		case 'c':
@@ -78,6 +89,19 @@ parse_options(struct options *options, int argc, char **argv)
 			break;
 		case 'k':
 			options->shell.keep_going = true;
+			break;
+		case 's':
+			options->link.directory = optarg;
+			break;
+		case 't':
+			if (!duration_parse(optarg,
+			    &options->link.timeout_ms) ||
+			    options->link.timeout_ms == 0) {
+				fprintf(stderr, "weir-ctl: '%s' is no "
+				    "time-out, such as 500ms or 10s\n",
+				    optarg);
+				return false;
+			}
 			break;
 		case 'H':
 			options->shell.keep_history = false;
@@ -124,12 +148,13 @@ run_file(struct command_context *context, const struct options *options)
 }
 
 static enum ctl_exit
-run(const struct options *options)
+run(struct options *options)
 {
 	struct output out;
 	struct command_context context = {
 		.out = &out,
 		.messages = stderr,
+		.link = &options->link,
 		.stop = interrupt_flag(),
 	};
 	enum ctl_exit result;
@@ -140,6 +165,8 @@ run(const struct options *options)
 		return CTL_FAILED;
 	}
 	interrupt_init();
+	options->link.stop = context.stop;
+	pool_names_use(&options->link);
 	if (options->line_count != 0) {
 		result = shell_run_lines(&context, &options->shell,
 		    options->lines, options->line_count);
@@ -151,6 +178,8 @@ run(const struct options *options)
 		result = shell_run_script(&context, &options->shell, stdin,
 		    "stdin");
 	}
+	pool_names_use(NULL);
+	connect_fini(&options->link);
 	output_fini(&out);
 	return result;
 }
@@ -161,6 +190,7 @@ main(int argc, char **argv)
 	struct options options = { .shell = { .keep_history = true } };
 	enum ctl_exit result = CTL_USAGE;
 
+	connect_init(&options.link);
 	options.lines = calloc((size_t)argc + 1, sizeof(*options.lines));
 	if (options.lines == NULL) {
 		fputs("weir-ctl: out of memory\n", stderr);

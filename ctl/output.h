@@ -13,14 +13,29 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct json_t;
+
 enum cell_kind {
 	CELL_TEXT,
 	CELL_COUNT,
 	CELL_RATIO,		/* a fraction; six digits are shown */
+	CELL_BYTES,		/* people see KiB, MiB */
+	CELL_MS,		/* a duration; people see s, min, h, d */
+	CELL_PERCENT,		/* a ratio; people see it times 100 */
+	CELL_NONE,		/* there is no value */
+};
+
+/* How a text looks where there are colours. */
+enum cell_tone {
+	TONE_PLAIN,
+	TONE_GOOD,
+	TONE_WARN,
+	TONE_BAD,
 };
 
 struct cell {
 	enum cell_kind	kind;
+	enum cell_tone	tone;		/* of a text */
 	const char	*text;		/* only read during the call */
 	uint64_t	count;
 	double		ratio;
@@ -44,9 +59,24 @@ cell_ratio(double ratio)
 	return (struct cell){ .kind = CELL_RATIO, .ratio = ratio };
 }
 
+static inline struct cell
+cell_toned(const char *text, enum cell_tone tone)
+{
+	return (struct cell){
+		.kind = CELL_TEXT, .text = text, .tone = tone,
+	};
+}
+
+static inline struct cell
+cell_number(enum cell_kind kind, uint64_t count)
+{
+	return (struct cell){ .kind = kind, .count = count };
+}
+
 /* How text shows a result; JSON shows both alike. */
 enum output_layout {
 	LAYOUT_TABLE,		/* a line for a row, aligned columns */
+	LAYOUT_PROSE,		/* the same, and the last column is wrapped */
 	LAYOUT_RECORD,		/* a line for a cell, led by its name */
 };
 
@@ -60,6 +90,10 @@ struct output_ops {
 		    const char *const *names, size_t count);
 	bool	(*row)(void *state, const struct cell *cells);
 	bool	(*end)(void *state);
+	/* A blank line between two results of one verb; NULL: no need. */
+	void	(*gap)(void *state);
+	/* NULL: this renderer wants rows. */
+	bool	(*document)(void *state, const struct json_t *document);
 	void	(*destroy)(void *state);
 };
 
@@ -68,7 +102,10 @@ struct output {
 	void		*state;
 };
 
-/* False if memory is short.  The stream stays the caller's. */
+/*
+ * False if memory is short.  The stream stays the caller's.  Text is coloured
+ * where the stream is a terminal and NO_COLOR is not set.
+ */
 bool	output_text_init(struct output *out, FILE *stream);
 bool	output_json_init(struct output *out, FILE *stream);
 
@@ -76,6 +113,31 @@ static inline void
 output_fini(struct output *out)
 {
 	out->ops->destroy(out->state);
+}
+
+/*
+ * Whether a result that is a JSON object already is to be printed as that,
+ * by output_document(), and not as rows.
+ */
+static inline bool
+output_wants_document(const struct output *out)
+{
+	return out->ops->document != NULL;
+}
+
+static inline bool
+output_document(struct output *out, const struct json_t *document)
+{
+	return out->ops->document(out->state, document);
+}
+
+/* Between two results of one verb. */
+static inline void
+output_gap(struct output *out)
+{
+	if (out->ops->gap != NULL) {
+		out->ops->gap(out->state);
+	}
 }
 
 /* names and its strings must live until end. */

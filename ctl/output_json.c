@@ -5,13 +5,16 @@
  *
  *	{"version": 1, "rows": [{NAME: VALUE, ...}, ...]}
  *
- * A text that is not UTF-8 becomes {"base64": "..."}.
+ * A text that is not UTF-8 becomes {"base64": "..."}.  A result that is an
+ * object already is printed as it is, on one line.
  */
 #include "output.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "byte_text.h"
 
 #define FORM_VERSION	1
 #define REAL_DIGITS	9
@@ -40,31 +43,13 @@ begin(void *opaque, enum output_layout layout, const char *const *names,
 static json_t *
 encode_bytes(const char *text)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	    "abcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t length = strlen(text);
-	char *coded = malloc(length / 3 * 4 + 5);
-	char *to = coded;
-	json_t *value;
+	json_t *value = json_object();
 
-	if (coded == NULL) {
+	/* Not UTF-8, so that the member is the one with 64 in its name. */
+	if (!byte_text_to_json(value, "base", text, strlen(text))) {
+		json_decref(value);
 		return NULL;
 	}
-	for (size_t i = 0; i < length; i += 3) {
-		unsigned word = 0;
-
-		for (size_t j = 0; j < 3; j++) {
-			word = word << 8 | (i + j < length ?
-			    (unsigned char)text[i + j] : 0u);
-		}
-		*to++ = digits[word >> 18];
-		*to++ = digits[word >> 12 & 63];
-		*to++ = i + 1 < length ? digits[word >> 6 & 63] : '=';
-		*to++ = i + 2 < length ? digits[word & 63] : '=';
-	}
-	*to = '\0';
-	value = json_pack("{s:s}", "base64", coded);
-	free(coded);
 	return value;
 }
 
@@ -78,12 +63,17 @@ encode_cell(const struct cell *cell)
 		value = json_string(cell->text);
 		return value != NULL ? value : encode_bytes(cell->text);
 	case CELL_COUNT:
+	case CELL_BYTES:
+	case CELL_MS:
 		/* JSON integers are signed here: what is above is a real. */
 		return cell->count <= INT64_MAX ?
 		    json_integer((json_int_t)cell->count) :
 		    json_real((double)cell->count);
 	case CELL_RATIO:
+	case CELL_PERCENT:
 		return json_real(cell->ratio);
+	case CELL_NONE:
+		return json_null();
 	}
 	return value;
 }
@@ -108,6 +98,18 @@ row(void *opaque, const struct cell *cells)
 }
 
 static bool
+document(void *opaque, const json_t *object)
+{
+	struct json_state *state = opaque;
+	bool written = json_dumpf(object, state->stream,
+	    JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(REAL_DIGITS)) == 0;
+
+	fputc('\n', state->stream);
+	return fflush(state->stream) == 0 && !ferror(state->stream) &&
+	    written;
+}
+
+static bool
 end(void *opaque)
 {
 	struct json_state *state = opaque;
@@ -116,15 +118,9 @@ end(void *opaque)
 	bool written;
 
 	state->rows = NULL;	/* json_pack took it, even if it failed */
-	if (result == NULL) {
-		return false;
-	}
-	written = json_dumpf(result, state->stream,
-	    JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(REAL_DIGITS)) == 0;
+	written = result != NULL && document(state, result);
 	json_decref(result);
-	fputc('\n', state->stream);
-	return fflush(state->stream) == 0 && !ferror(state->stream) &&
-	    written;
+	return written;
 }
 
 static void
@@ -140,6 +136,7 @@ static const struct output_ops json_ops = {
 	.begin = begin,
 	.row = row,
 	.end = end,
+	.document = document,
 	.destroy = destroy,
 };
 

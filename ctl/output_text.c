@@ -9,17 +9,36 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "duration.h"
+#include "size.h"
 
 #define NUMBER_TEXT_BYTES	32
+_Static_assert(SIZE_TEXT_BYTES <= NUMBER_TEXT_BYTES &&
+    DURATION_TEXT_BYTES <= NUMBER_TEXT_BYTES, "all numbers fit");
 #define COLUMN_GAP		2
+#define LINE_WIDTH		80
+
+/* Escape sequences of the tones, and of titles. */
+static const char *const tone_on[] = {
+	[TONE_PLAIN] = "",
+	[TONE_GOOD] = "\033[32m",
+	[TONE_WARN] = "\033[33m",
+	[TONE_BAD] = "\033[31m",
+};
+static const char title_on[] = "\033[1m";
+static const char tone_off[] = "\033[0m";
 
 struct kept_cell {
 	char		*text;
 	bool		right;
+	enum cell_tone	tone;
 };
 
 struct text_state {
 	FILE		*stream;
+	bool		coloured;
 	enum output_layout layout;
 	const char *const *names;
 	size_t		column_count;
@@ -91,6 +110,18 @@ format_cell(const struct cell *cell)
 		(void)snprintf(number, sizeof(number), "%.6f",
 		    cell->ratio);	/* a ratio fits; else it is cut */
 		break;
+	case CELL_PERCENT:
+		(void)snprintf(number, sizeof(number), "%.1f%%",
+		    cell->ratio * 100);
+		break;
+	case CELL_BYTES:
+		size_format(number, cell->count);
+		break;
+	case CELL_MS:
+		duration_format(number, cell->count);
+		break;
+	case CELL_NONE:
+		return strdup("-");
 	}
 	return strdup(number);
 }
@@ -116,6 +147,7 @@ row(void *opaque, const struct cell *cells)
 		}
 		kept = &state->cells[state->cell_count];
 		kept->right = cells[i].kind != CELL_TEXT;
+		kept->tone = cells[i].tone;
 		kept->text = format_cell(&cells[i]);
 		if (kept->text == NULL) {
 			return false;
@@ -139,20 +171,64 @@ column_width(const struct text_state *state, size_t column)
 	return (int)width;
 }
 
-/* The last column is not padded, so that no line ends in blanks. */
+static void
+print_toned(const struct text_state *state, const char *on, const char *text)
+{
+	if (state->coloured && on[0] != '\0') {
+		fprintf(state->stream, "%s%s%s", on, text, tone_off);
+	} else {
+		fputs(text, state->stream);
+	}
+}
+
+/* A text that begins at column, with line ends in the place of blanks. */
+static void
+print_wrapped(const struct text_state *state, const char *text, int column)
+{
+	int at = column;
+
+	while (*text != '\0') {
+		int length = (int)strcspn(text, " ");
+
+		if (at > column && at + 1 + length > LINE_WIDTH) {
+			fprintf(state->stream, "\n%*s", column, "");
+			at = column;
+		}
+		fprintf(state->stream, "%s%.*s", at > column ? " " : "",
+		    length, text);
+		at += length + (at > column);
+		text += length;
+		text += *text == ' ';
+	}
+}
+
+/* Where the last column of a table begins. */
+static int
+last_column_start(const struct text_state *state)
+{
+	int start = 0;
+
+	for (size_t i = 0; i + 1 < state->column_count; i++) {
+		start += column_width(state, i) + COLUMN_GAP;
+	}
+	return start;
+}
+
+/*
+ * The last column is not padded, so that no line ends in blanks.  Padding is
+ * printed apart, as the bytes of a colour have no width.
+ */
 static void
 print_cell(const struct text_state *state, size_t column, const char *text,
-    bool right)
+    bool right, const char *on)
 {
 	bool last = column + 1 == state->column_count;
-	int width = column_width(state, column);
+	int pad = column_width(state, column) - (int)strlen(text);
 
-	if (right) {
-		fprintf(state->stream, "%*s", width, text);
-	} else {
-		fprintf(state->stream, "%-*s", last ? 0 : width, text);
-	}
-	fprintf(state->stream, "%*s", last ? 0 : COLUMN_GAP, "");
+	fprintf(state->stream, "%*s", right ? pad : 0, "");
+	print_toned(state, on, text);
+	fprintf(state->stream, "%*s", last ? 0 :
+	    COLUMN_GAP + (right ? 0 : pad), "");
 	if (last) {
 		fputc('\n', state->stream);
 	}
@@ -161,13 +237,25 @@ print_cell(const struct text_state *state, size_t column, const char *text,
 static void
 print_table(const struct text_state *state)
 {
+	int start = last_column_start(state);
+
 	for (size_t i = 0; i < state->column_count; i++) {
 		print_cell(state, i, state->names[i],
-		    state->cell_count > i && state->cells[i].right);
+		    state->cell_count > i && state->cells[i].right,
+		    title_on);
 	}
 	for (size_t i = 0; i < state->cell_count; i++) {
-		print_cell(state, i % state->column_count,
-		    state->cells[i].text, state->cells[i].right);
+		const struct kept_cell *cell = &state->cells[i];
+		size_t column = i % state->column_count;
+
+		if (state->layout == LAYOUT_PROSE &&
+		    column + 1 == state->column_count) {
+			print_wrapped(state, cell->text, start);
+			fputc('\n', state->stream);
+			continue;
+		}
+		print_cell(state, column, cell->text, cell->right,
+		    tone_on[cell->tone]);
 	}
 }
 
@@ -182,19 +270,19 @@ print_records(const struct text_state *state)
 		width = length > width ? length : width;
 	}
 	for (size_t i = 0; i < state->cell_count; i++) {
-		size_t column = i % state->column_count;
+		const struct kept_cell *cell = &state->cells[i];
+		const char *name = state->names[i % state->column_count];
 
-		if (column == 0 && i > 0) {
+		if (i % state->column_count == 0 && i > 0) {
 			fputc('\n', state->stream);
 		}
-		if (state->cells[i].text[0] == '\0') {
-			fprintf(state->stream, "%s\n",
-			    state->names[column]);
-			continue;
+		print_toned(state, title_on, name);
+		if (cell->text[0] != '\0') {
+			fprintf(state->stream, "%*s", width + COLUMN_GAP -
+			    (int)strlen(name), "");
+			print_toned(state, tone_on[cell->tone], cell->text);
 		}
-		fprintf(state->stream, "%-*s%*s%s\n", width,
-		    state->names[column], COLUMN_GAP, "",
-		    state->cells[i].text);
+		fputc('\n', state->stream);
 	}
 }
 
@@ -203,13 +291,21 @@ end(void *opaque)
 {
 	struct text_state *state = opaque;
 
-	if (state->layout == LAYOUT_TABLE) {
-		print_table(state);
-	} else {
+	if (state->layout == LAYOUT_RECORD) {
 		print_records(state);
+	} else {
+		print_table(state);
 	}
 	drop_cells(state);
 	return fflush(state->stream) == 0 && !ferror(state->stream);
+}
+
+static void
+gap(void *opaque)
+{
+	struct text_state *state = opaque;
+
+	fputc('\n', state->stream);	/* the next end sees what failed */
 }
 
 static void
@@ -226,8 +322,20 @@ static const struct output_ops text_ops = {
 	.begin = begin,
 	.row = row,
 	.end = end,
+	.gap = gap,
 	.destroy = destroy,
 };
+
+static bool
+takes_colour(FILE *stream)
+{
+	const char *refused = getenv("NO_COLOR");
+	const char *terminal = getenv("TERM");
+
+	return isatty(fileno(stream)) &&
+	    (refused == NULL || refused[0] == '\0') &&
+	    terminal != NULL && strcmp(terminal, "dumb") != 0;
+}
 
 bool
 output_text_init(struct output *out, FILE *stream)
@@ -238,6 +346,7 @@ output_text_init(struct output *out, FILE *stream)
 		return false;
 	}
 	state->stream = stream;
+	state->coloured = takes_colour(stream);
 	out->ops = &text_ops;
 	out->state = state;
 	return true;

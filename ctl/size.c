@@ -2,7 +2,9 @@
 
 #include "size.h"
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Each suffix is worth ten bits more than the one before. */
@@ -39,4 +41,24 @@ size_parse(const char *text, uint64_t *size)
 	}
 	*size = value;
 	return true;
+}
+
+void
+size_format(char text[SIZE_TEXT_BYTES], uint64_t size_bytes)
+{
+	static const char shown[] = "KMGTPE";
+	unsigned step = 0;
+
+	if (size_bytes < 1024) {
+		(void)snprintf(text, SIZE_TEXT_BYTES, "%" PRIu64 " B",
+		    size_bytes);
+		return;
+	}
+	while (step + 1 < sizeof(shown) - 1 &&
+	    size_bytes >> 10 * (step + 2) != 0) {
+		step++;
+	}
+	(void)snprintf(text, SIZE_TEXT_BYTES, "%.1f %ciB",
+	    (double)size_bytes / (double)(UINT64_C(1) << 10 * (step + 1)),
+	    shown[step]);
 }

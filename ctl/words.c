@@ -2,6 +2,7 @@
 
 #include "words.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -9,6 +10,14 @@ static bool
 is_blank(char byte)
 {
 	return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+}
+
+/* Whether a backslash here begins \xHH, which the verbs decode. */
+static bool
+is_hex_escape(const char *in)
+{
+	return in[0] == '\\' && in[1] == 'x' &&
+	    isxdigit((unsigned char)in[2]) && isxdigit((unsigned char)in[3]);
 }
 
 /*
@@ -29,7 +38,8 @@ take_word(char **from)
 		} else if (quote == '\0' && (*in == '"' || *in == '\'')) {
 			quote = *in;
 		} else {
-			if (*in == '\\' && quote != '\'' && in[1] != '\0') {
+			if (*in == '\\' && quote != '\'' && in[1] != '\0' &&
+			    !is_hex_escape(in)) {
 				in++;
 			}
 			*out++ = *in;

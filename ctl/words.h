@@ -3,7 +3,8 @@
 /*
  * Cuts a command line into words.  Blanks part words; "..." and '...' hold
  * blanks together; a backslash takes the next byte as it is, but not inside
- * '...'; a # at the start of a word begins a comment.
+ * '...', and \xHH stays for the verb to decode; a # at the start of a word
+ * begins a comment.
  */
 #ifndef WORDS_H
 #define WORDS_H

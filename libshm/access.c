@@ -8,6 +8,7 @@
 #include "fault.h"
 #include "index.h"
 #include "point.h"
+#include "shard.h"
 
 /* A refresh bit matters more than a count: some tries, as counts race it. */
 #define REFRESH_TRIES	16
@@ -101,4 +102,27 @@ access_set_refresh(const struct pool *pool, const struct read_hit *hit,
 		}
 	}
 	return false;
+}
+
+enum result
+access_end_refresh(const struct pool *pool, const struct key *key)
+{
+	uint32_t shard = pool_shard_of(pool, key->hash);
+	enum result result = shard_enter(pool, shard);
+	_Atomic uint64_t *slot;
+
+	if (result != OK) {
+		return result;
+	}
+	slot = index_find(pool, shard, key);
+	if (slot != NULL) {
+		/*
+		 * Relaxed: as raise_count(); under the lock the slot stays,
+		 * and only counts are swapped meanwhile.
+		 */
+		atomic_fetch_and_explicit(slot, ~SLOT_REFRESH,
+		    memory_order_relaxed);
+	}
+	shard_leave(pool, shard);
+	return OK;
 }

@@ -10,6 +10,12 @@
 #include "point.h"
 #include "shm_fence.h"
 
+/*
+ * Free extents that a rich shard leaves for poor ones: one for each of them,
+ * but no more than it can reclaim in one go.
+ */
+#define KEPT_MAX	8u
+
 static void
 store_state(const struct pool *pool, uint32_t extent, uint32_t owner,
     enum extent_role role, uint64_t birth)
@@ -169,27 +175,29 @@ extent_acquire(const struct pool *pool, uint32_t shard,
 	struct private_header *priv = pool->priv;
 	bool poor = sp->owned + sp->index_pages <
 	    geometry_fair_share(&pool->g);
-	uint32_t extent = 0;
+	uint32_t extent = 0, kept;
 
 	*taken = 0;
 	if (!extent_pool_lock(pool)) {
 		return BUSY;
 	}
 	/* Relaxed: changed under this lock. */
-	if (poor || extent_free_count(pool) > atomic_load_explicit(
-	    &priv->wanted_count, memory_order_relaxed)) {
+	kept = atomic_load_explicit(&priv->wanted_count,
+	    memory_order_relaxed);
+	if (poor || extent_free_count(pool) >
+	    (kept < KEPT_MAX ? kept : KEPT_MAX)) {
 		extent = pop_free(pool, shard, role);
 	}
-	set_wanted(pool, shard, extent == 0 && poor);
+	/*
+	 * Also when it got one: a poor shard that lives on what it reclaims
+	 * itself would else never be given any.
+	 */
+	set_wanted(pool, shard, poor && extent_free_count(pool) == 0);
 	extent_pool_unlock(pool);
 	if (extent == 0) {
 		return FULL;
 	}
-	if (role == EXTENT_INDEX) {
-		sp->index_pages++;
-	} else {
-		sp->owned++;
-	}
+	*(role == EXTENT_INDEX ? &sp->index_pages : &sp->owned) += 1;
 	*taken = extent;
 	return OK;
 }

@@ -28,8 +28,6 @@
 
 #include <string.h>
 
-#define INITIAL_BUCKETS	64u
-
 enum result
 index_init(struct pool *pool, uint32_t shard)
 {
@@ -50,7 +48,7 @@ index_init(struct pool *pool, uint32_t shard)
 	extent_open(pool, shard, sp->open_small, EXTENT_SMALL);
 	/* Relaxed: no other process has the pool yet. */
 	atomic_store_explicit(&pool->shards[shard].bucket_count,
-	    INITIAL_BUCKETS, memory_order_relaxed);
+	    INDEX_INITIAL_BUCKETS, memory_order_relaxed);
 	return OK;
 }
 
@@ -333,6 +331,9 @@ index_unlink_extent(const struct pool *pool, uint32_t shard, uint32_t extent)
 		_Atomic uint64_t *slot = index_walk_bucket(&walk, pool, shard,
 		    bucket);
 
+		if (slot == NULL) {
+			break;	/* the count is input: it names no page */
+		}
 		for (; slot != NULL; slot = index_walk_next(&walk)) {
 			uint64_t word = load(slot);
 

@@ -18,6 +18,8 @@
 
 #include "pool.h"
 
+#define INDEX_INITIAL_BUCKETS	64u
+
 /* First page, spare and first small extent of a shard. */
 enum result index_init(struct pool *pool, uint32_t shard);
 
@@ -135,6 +137,9 @@ void	index_insert(const struct pool *pool, uint32_t shard, uint64_t hash,
  */
 void	index_clear(const struct pool *pool, uint32_t shard, uint64_t hash,
     _Atomic uint64_t *slot);
+
+/* True if there are buckets, and a line for each of them. */
+bool	index_count_is_sound(const struct pool *pool, uint32_t shard);
 
 /*
  * Split one bucket if the shard has more than BUCKET_TARGET_ENTRIES entries

@@ -38,7 +38,17 @@ index_lines_of(const struct pool *pool, uint32_t shard, unsigned dir)
 	uint64_t pages = atomic_load_explicit(
 	    &pool->shards[shard].dir_pages[dir], memory_order_relaxed);
 
-	return pages << index_line_shift(pool);
+	/* The number is input: no more than the directory has places for. */
+	return (pages < pool->g.dir_capacity ? pages : pool->g.dir_capacity) <<
+	    index_line_shift(pool);
+}
+
+bool
+index_count_is_sound(const struct pool *pool, uint32_t shard)
+{
+	uint64_t count = index_bucket_count(pool, shard);
+
+	return count != 0 && count <= index_lines_of(pool, shard, DIR_PRIMARY);
 }
 
 uint32_t

@@ -356,11 +356,12 @@ struct shard_private {
 	/* the expiry sweep */
 	uint32_t	sweep_extent;
 	uint32_t	sweep_offset;
+	uint32_t	sweep_looked;	/* entries of that extent so far */
 	uint64_t	sweep_state;	/* of that extent when it was begun */
 	uint64_t	sweep_earliest_ms; /* of what it kept so far */
 	uint64_t	sweep_epoch;	/* newest purge when it was begun */
 	struct ghost	ghost;
-	_Atomic uint32_t wanted;	/* below its fair share, any worker */
+	_Atomic uint32_t wanted;	/* below its share, and none was free */
 	/* each worker its own word, any order: long pins of this shard */
 	_Atomic uint32_t pins_held[WORKERS_MAX];
 };

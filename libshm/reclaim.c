@@ -39,7 +39,6 @@ open_spare(const struct pool *pool, uint32_t shard, enum evict_queue queue)
 	struct shard_private *sp = &pool->shards_private[shard];
 	uint32_t extent = extent_take(pool, shard, EXTENT_SPARE);
 
-	/* A death here leaves it in neither place: recovery finds it. */
 	if (extent == 0 && !FAULT(reclaim_no_spare)) {
 		extent = sp->spare;
 		sp->spare = 0;

@@ -63,6 +63,16 @@ reclaim_take(const struct pool *pool, uint32_t shard, enum extent_role role,
 			break;
 		}
 	}
+	if (sp->spare != 0 && role != EXTENT_INDEX) {
+		/*
+		 * All the shard has, as others hold the pool: better a shard
+		 * that cannot move than one that refuses all sets until they
+		 * give.  Its next reclaim frees this one.
+		 */
+		*extent = sp->spare;
+		sp->spare = 0;
+		return OK;
+	}
 	shard_leave(pool, shard);
 	return FULL;
 }
@@ -87,10 +97,6 @@ reclaim_make_room(const struct pool *pool, uint32_t shard,
 		if (result != OK) {
 			return result;
 		}
-		if (sp->spare == 0) {
-			sp->spare = extent;
-			continue;
-		}
 		if (queue == EVICT_SMALL) {
 			extent_open(pool, shard, extent, EXTENT_SMALL);
 			sp->open_small = extent;
@@ -106,6 +112,8 @@ enum result
 reclaim_index_pages(const struct pool *pool, uint32_t shard,
     struct boot_ms now)
 {
+	const struct shard_private *sp = &pool->shards_private[shard];
+
 	for (unsigned dir = DIR_PRIMARY; dir <= DIR_OVERFLOW; dir++) {
 		uint32_t extent;
 		bool moved;
@@ -113,6 +121,10 @@ reclaim_index_pages(const struct pool *pool, uint32_t shard,
 
 		if (!index_wants_page(pool, shard, dir)) {
 			continue;
+		}
+		if (sp->small.count + sp->main.count < 2 &&
+		    extent_free_count(pool) == 0) {
+			continue;	/* not for the only entries it has */
 		}
 		result = reclaim_take(pool, shard, EXTENT_INDEX, now, &extent,
 		    &moved);

@@ -170,10 +170,7 @@ check_bucket(const struct pool *pool, uint32_t shard, uint64_t bucket,
 static void
 clear_unmarked_lines(const struct pool *pool, uint32_t shard)
 {
-	/* Relaxed: under the lock. */
-	uint64_t lines = (uint64_t)atomic_load_explicit(
-	    &pool->shards[shard].dir_pages[DIR_OVERFLOW],
-	    memory_order_relaxed) << index_line_shift(pool);
+	uint64_t lines = index_lines_of(pool, shard, DIR_OVERFLOW);
 
 	for (uint64_t i = 1; i < lines && i / 64 < pool->g.mark_words; i++) {
 		struct index_line *line;
@@ -250,10 +247,7 @@ static void
 repair(const struct pool *pool, uint32_t shard)
 {
 	uint64_t count = index_bucket_count(pool, shard);
-	/* Relaxed: under the lock. */
-	uint64_t lines = (uint64_t)atomic_load_explicit(
-	    &pool->shards[shard].dir_pages[DIR_PRIMARY],
-	    memory_order_relaxed) << index_line_shift(pool);
+	uint64_t lines = index_lines_of(pool, shard, DIR_PRIMARY);
 
 	reset_books(pool, shard);
 	/*
@@ -279,9 +273,7 @@ void
 recovery_empty_shard(const struct pool *pool, uint32_t shard)
 {
 	for (unsigned dir = DIR_PRIMARY; dir <= DIR_OVERFLOW; dir++) {
-		uint64_t lines = (uint64_t)atomic_load_explicit(
-		    &pool->shards[shard].dir_pages[dir],
-		    memory_order_relaxed) << index_line_shift(pool);
+		uint64_t lines = index_lines_of(pool, shard, dir);
 
 		for (uint64_t i = 0; i < lines; i++) {
 			struct index_line *line = index_line(pool, shard, dir,
@@ -304,6 +296,11 @@ recovery_empty_shard(const struct pool *pool, uint32_t shard)
 			extent_generation_odd(pool, e);
 		}
 	}
+	if (!index_count_is_sound(pool, shard)) {
+		/* A page has room for them; all slots are empty. */
+		atomic_store_explicit(&pool->shards[shard].bucket_count,
+		    INDEX_INITIAL_BUCKETS, memory_order_release);
+	}
 	reset_books(pool, shard);
 	recovery_rebuild_lists(pool, shard);
 	stats_add(pool->stats, STAT_recovery_shard_emptied, 1);
@@ -315,7 +312,8 @@ recovery_run(const struct pool *pool, uint32_t shard)
 	struct shard_private *sp = &pool->shards_private[shard];
 
 	stats_add(pool->stats, STAT_recoveries, 1);
-	if (sp->recovering++ == 0 || FAULT(recovery_tries_again)) {
+	if ((sp->recovering++ == 0 && index_count_is_sound(pool, shard)) ||
+	    FAULT(recovery_tries_again)) {
 		SHM_POINT(recovery_begun);
 		repair(pool, shard);
 	} else {

@@ -9,6 +9,7 @@
 #include "scan.h"
 
 #include "epoch.h"
+#include "fault.h"
 #include "index.h"
 #include "racy_copy.h"
 
@@ -117,7 +118,8 @@ walk_bucket(struct walker *w, uint32_t shard, uint64_t bucket)
 	}
 	/* As scan_stands() of read.c. */
 	shm_fence_acquire();
-	if (index_moves(w->pool, shard) != moves) {
+	if (index_moves(w->pool, shard) != moves &&
+	    !FAULT(read_no_moves_recheck)) {
 		whole = false;
 	}
 	for (unsigned i = 0; i < lines; i++) {
@@ -127,6 +129,17 @@ walk_bucket(struct walker *w, uint32_t shard, uint64_t bucket)
 		}
 	}
 	return whole;
+}
+
+/* Buckets of a shard; no more than it can have, as the count is input. */
+static uint64_t
+buckets_of(const struct pool *pool, uint32_t shard)
+{
+	uint64_t count = index_bucket_count(pool, shard);
+	uint64_t most = (uint64_t)pool->g.dir_capacity <<
+	    index_line_shift(pool);
+
+	return count < most ? count : most;
 }
 
 uint64_t
@@ -140,8 +153,8 @@ scan_next(const struct pool *pool, uint64_t cursor, unsigned items,
 	uint64_t bucket = cursor & ((1ull << CURSOR_SHARD_SHIFT) - 1);
 
 	for (unsigned n = 0; n < BUCKETS_PER_CALL; n++) {
-		while (shard < pool->g.shard_count && bucket >=
-		    index_bucket_count(pool, (uint32_t)shard)) {
+		while (shard < pool->g.shard_count &&
+		    bucket >= buckets_of(pool, (uint32_t)shard)) {
 			shard++;
 			bucket = 0;
 		}

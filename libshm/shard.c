@@ -123,18 +123,31 @@ is_main(const struct pool *pool, uint32_t extent)
 }
 
 void
+shard_note_expiry(const struct pool *pool, uint32_t shard, uint32_t extent,
+    uint64_t hard_ms)
+{
+	struct shard_private *sp = &pool->shards_private[shard];
+	struct extent_info *info = &pool->infos[extent];
+
+	if (hard_ms < info->earliest_ms) {
+		info->earliest_ms = hard_ms;
+	}
+	if (extent == sp->sweep_extent && hard_ms < sp->sweep_earliest_ms) {
+		sp->sweep_earliest_ms = hard_ms;
+	}
+}
+
+void
 shard_count_linked(const struct pool *pool, uint32_t shard, uint64_t word,
     const struct entry_head *head)
 {
 	uint32_t extent = slot_extent(word);
 	struct extent_info *info = &pool->infos[extent];
-	uint64_t hard_ms = entry_expiry_ms(head, head->hard);
 
 	info->live_entries++;
 	info->live_bytes += (uint32_t)entry_bytes(head);
-	if (hard_ms < info->earliest_ms) {
-		info->earliest_ms = hard_ms;
-	}
+	shard_note_expiry(pool, shard, extent,
+	    entry_expiry_ms(head, head->hard));
 	if (is_main(pool, extent)) {
 		pool->shards_private[shard].main_entries++;
 	}

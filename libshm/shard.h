@@ -39,6 +39,13 @@ struct entry *shard_entry(const struct pool *pool, uint64_t word,
 bool	shard_entry_dead(const struct pool *pool, const struct entry *entry,
     const struct entry_head *head, struct boot_ms now);
 
+/*
+ * An entry of that extent expires then: the sweep must come by.  Also if it
+ * is in the middle of that extent and has passed the entry.
+ */
+void	shard_note_expiry(const struct pool *pool, uint32_t shard,
+    uint32_t extent, uint64_t hard_ms);
+
 /* Count an entry in that was linked at word's place. */
 void	shard_count_linked(const struct pool *pool, uint32_t shard,
     uint64_t word, const struct entry_head *head);

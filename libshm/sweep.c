@@ -60,6 +60,7 @@ begin(const struct pool *pool, uint32_t shard, uint32_t extent)
 	sp->sweep_state = extent_state(pool, extent);
 	sp->sweep_offset = extent_role_of(sp->sweep_state) ==
 	    EXTENT_CHAIN_HEAD ? (uint32_t)sizeof(struct chain_part) : 0;
+	sp->sweep_looked = 0;
 	sp->sweep_earliest_ms = UINT64_MAX;
 	sp->sweep_epoch = epoch_now(pool);
 }
@@ -110,14 +111,37 @@ free_empty(const struct pool *pool, uint32_t shard, uint32_t extent)
 	stats_add(pool->stats, STAT_extents_reclaimed, 1);
 }
 
-/* The walk reached the end of the extent.  OK: locked; BUSY: not locked. */
+/* What is left of a call's budget, and all of it. */
+struct budget {
+	uint32_t	left;
+	uint32_t	whole;
+};
+
+/* Move what little lives elsewhere; the results of finish(). */
+static enum result
+compact(const struct pool *pool, uint32_t shard, uint32_t extent,
+    struct budget *budget, struct boot_ms now)
+{
+	uint32_t cost = pool->shards_private[shard].sweep_looked;
+
+	if (cost > budget->left && budget->left < budget->whole) {
+		return MISS;
+	}
+	budget->left -= cost < budget->left ? cost : budget->left;
+	return reclaim_pass(pool, shard, extent, RECLAIM_COMPACT, now) ==
+	    BUSY ? BUSY : OK;
+}
+
+/*
+ * The walk reached the end of the extent.  OK: locked; MISS: locked, and to
+ * be finished by the next call; BUSY: not locked.
+ */
 static enum result
 finish(const struct pool *pool, uint32_t shard, uint32_t extent,
-    struct boot_ms now)
+    struct budget *budget, struct boot_ms now)
 {
 	struct shard_private *sp = &pool->shards_private[shard];
 	struct extent_info *info = &pool->infos[extent];
-	enum result result = OK;
 
 	if (!under_sweep(pool, shard, extent)) {
 		return OK;	/* a chain that was dropped */
@@ -132,10 +156,9 @@ finish(const struct pool *pool, uint32_t shard, uint32_t extent,
 		free_empty(pool, shard, extent);
 	} else if (info->live_bytes < pool_extent_bytes(pool) /
 	    COMPACT_PARTS && sp->reclaim_extent == 0 && sp->spare != 0) {
-		result = reclaim_pass(pool, shard, extent, RECLAIM_COMPACT,
-		    now);
+		return compact(pool, shard, extent, budget, now);
 	}
-	return result == BUSY ? BUSY : OK;
+	return OK;
 }
 
 /*
@@ -143,7 +166,7 @@ finish(const struct pool *pool, uint32_t shard, uint32_t extent,
  * MISS: the budget is used up; BUSY: not locked any more.
  */
 static enum result
-walk(const struct pool *pool, uint32_t shard, uint32_t *left,
+walk(const struct pool *pool, uint32_t shard, struct budget *budget,
     struct boot_ms now)
 {
 	struct shard_private *sp = &pool->shards_private[shard];
@@ -156,16 +179,17 @@ walk(const struct pool *pool, uint32_t shard, uint32_t *left,
 		    extent, sp->sweep_offset), &head);
 
 		if (entry == NULL) {
-			return finish(pool, shard, extent, now);
+			return finish(pool, shard, extent, budget, now);
 		}
-		if (*left == 0) {
+		if (budget->left == 0) {
 			return MISS;
 		}
-		(*left)--;
+		budget->left--;
+		sp->sweep_looked++;
 		look(pool, shard, extent, entry, &head, now);
 		sp->sweep_offset += (uint32_t)entry_bytes(&head);
 		if ((head.flags & ENTRY_CHAIN) != 0) {
-			return finish(pool, shard, extent, now);
+			return finish(pool, shard, extent, budget, now);
 		}
 		if (++steps % RECLAIM_STEP == 0 &&
 		    shard_yield(pool, shard) != OK) {
@@ -180,7 +204,7 @@ sweep_shard(const struct pool *pool, uint32_t shard, uint32_t budget,
     struct boot_ms now)
 {
 	struct shard_private *sp = &pool->shards_private[shard];
-	uint32_t left = budget;
+	struct budget own = { budget, budget };
 	uint64_t extents = (uint64_t)budget * EXTENTS_PER_ENTRY;
 
 	if (shard_enter(pool, shard) != OK) {
@@ -201,10 +225,10 @@ sweep_shard(const struct pool *pool, uint32_t shard, uint32_t budget,
 			begin(pool, shard, sp->sweep_extent);
 		}
 		if (under_sweep(pool, shard, sp->sweep_extent)) {
-			result = walk(pool, shard, &left, now);
+			result = walk(pool, shard, &own, now);
 		}
 		if (result == BUSY) {
-			return budget - left;
+			return budget - own.left;
 		}
 		if (result == MISS) {
 			break;
@@ -214,5 +238,5 @@ sweep_shard(const struct pool *pool, uint32_t shard, uint32_t budget,
 	}
 	shard_leave(pool, shard);
 	stats_add(pool->stats, STAT_sweep_passes, 1);
-	return budget - left;
+	return budget - own.left;
 }

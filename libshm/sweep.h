@@ -14,8 +14,10 @@
 /*
  * Sweep a shard for at most budget entries and 16 x budget extents, going on
  * where the last call stopped.  The lock is let go every RECLAIM_STEP
- * entries.  Returns the entries looked at; less than budget: one round over
- * the shard's extents has ended.
+ * entries.  Entries that a compaction looks at count too: one that does not
+ * fit into what is left waits for the next call, and only an extent of more
+ * entries than a whole budget is compacted beyond it.  Returns the entries
+ * looked at, at most budget.
  */
 uint32_t sweep_shard(const struct pool *pool, uint32_t shard,
     uint32_t budget, struct boot_ms now);

@@ -266,6 +266,9 @@ check_shard(struct verify_state *v)
 	v->entries = 0;
 	v->main_entries = 0;
 	check_pages(v);
+	if (!index_count_is_sound(pool, v->shard)) {
+		verify_fault(v, 2, count, "bucket count without its pages");
+	}
 	for (uint64_t b = 0; b < count; b++) {
 		check_bucket(v, b, count);
 		if (index_line(pool, v->shard, DIR_PRIMARY, b) == NULL) {

@@ -131,6 +131,20 @@ check_part(struct verify_state *v, uint32_t extent, uint64_t id,
 	}
 }
 
+/* The readers' link is the writer's; behind it only while a chain grows. */
+static void
+check_link(struct verify_state *v, uint32_t extent, uint32_t next,
+    uint64_t total)
+{
+	/* Relaxed: under the lock. */
+	uint32_t link = atomic_load_explicit(
+	    &chain_part_of(v->pool, extent)->next, memory_order_relaxed);
+
+	if (link != next && (link != 0 || total != CHAIN_GROWING)) {
+		verify_fault(v, 12, extent, "link to the next part");
+	}
+}
+
 /* I12 of one chain, linked or not; its parts are listed by it. */
 static void
 check_chain(struct verify_state *v, uint32_t head_extent)
@@ -159,6 +173,7 @@ check_chain(struct verify_state *v, uint32_t head_extent)
 
 		check_part(v, at, id, index, &head, next != 0 ||
 		    total != CHAIN_GROWING);
+		check_link(v, at, next, total);
 		held += atomic_load_explicit(
 		    &chain_part_of(pool, at)->used_bytes,
 		    memory_order_relaxed);
@@ -275,6 +290,10 @@ verify_free_list(struct verify_state *v)
 		return;
 	}
 	for (uint32_t e = 1; e <= pool->g.extent_count; e++) {
+		if (extent_owner_of(extent_state(pool, e)) >=
+		    pool->g.shard_count) {
+			verify_fault(v, 9, e, "owner does not exist");
+		}
 		if (extent_role_of(extent_state(pool, e)) == EXTENT_FREE) {
 			free_count++;
 			if (!is_odd(pool, e)) {

@@ -322,11 +322,8 @@ write_touch(const struct pool *pool, const struct key *key, uint64_t soft_ms,
 	if (epoch > head.epoch) {
 		entry_store_epoch(entry, epoch_clamp(pool, epoch));
 	}
-	if (entry_expiry_ms(&head, head.hard) <
-	    pool->infos[slot_extent(word)].earliest_ms) {
-		pool->infos[slot_extent(word)].earliest_ms =
-		    entry_expiry_ms(&head, head.hard);
-	}
+	shard_note_expiry(pool, shard, slot_extent(word),
+	    entry_expiry_ms(&head, head.hard));
 	shard_leave(pool, shard);
 	stats_add(pool->stats, STAT_touches, 1);
 	return OK;

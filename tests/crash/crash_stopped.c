@@ -200,11 +200,11 @@ int
 main(int argc, char **argv)
 {
 	static const struct stop_case cases[] = {
-		{ "stopped_in_a_shard", "append_committed", "roomy", 8, 100,
+		{ "stopped_in_a_shard", "append_committed", "roomy", 4, 100,
 		    false },
-		{ "stopped_in_a_reclaim", "move_linked", "tight", 8, 2000,
+		{ "stopped_in_a_reclaim", "move_linked", "tight", 4, 2000,
 		    false },
-		{ "stopped_with_the_free_list", "extent_popped", "tight", 24,
+		{ "stopped_with_the_free_list", "extent_popped", "tight", 6,
 		    3000, false },
 		{ "stopped_in_a_purge", "epoch_row_written", "roomy", 1, 1,
 		    true },

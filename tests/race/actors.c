@@ -103,6 +103,7 @@ actor_linger(struct actor *actor, uint32_t turns)
 	}
 }
 
+#ifdef SHM_TEST_POINTS
 static void
 linger_at_point(const char *name)
 {
@@ -112,6 +113,7 @@ linger_at_point(const char *name)
 		actor_linger(current, current->delay_turns);
 	}
 }
+#endif
 
 void
 actor_count(struct actor *actor, unsigned what)
@@ -260,7 +262,9 @@ actors_run(const struct actors_play *play)
 	uint32_t count = 0;
 
 	memset(play->board, 0, sizeof(*play->board));
+#ifdef SHM_TEST_POINTS
 	shm_point_hook = linger_at_point;
+#endif
 	for (uint32_t p = 0; p < play->part_count; p++) {
 		for (uint32_t i = 0; i < play->parts[p].count; i++) {
 			prepare(&actors[count], play, &play->parts[p], i,

@@ -53,8 +53,8 @@ static void
 play_overwriter(struct actor *actor)
 {
 	while (actor_goes_on(actor)) {
-		(void)stage_set(actor, actor->scene, 0, choose_bytes(actor),
-		    STAGE_PLAIN);
+		/* Two parts, so that it is soon gone again. */
+		(void)stage_set(actor, actor->scene, 0, 24000, STAGE_PLAIN);
 	}
 }
 
@@ -290,8 +290,8 @@ main(int argc, char **argv)
 	};
 	/* Everybody lingers nearly everywhere. */
 	const struct actors_part slow[] = {
-		{ play_overwriter, 1, false, 2, 8000 },
-		{ play_overtaken, 2, true, 2, 50000 },
+		{ play_overwriter, 1, false, 2, 4000 },
+		{ play_overtaken, 2, true, 2, 20000 },
 	};
 	struct plain_test test;
 

@@ -22,6 +22,8 @@
 #define LENGTH_SHIFT	32
 /* Of a value before its forged entries. */
 #define OWN_BYTES	64u
+/* What lives may need more extents than the caller wants to keep. */
+#define COMPACT_PASSES	4u
 
 static void
 die(const char *what)
@@ -326,7 +328,7 @@ stage_compact(struct actor *actor, const struct stage *stage, uint32_t shard,
 	const struct pool *pool = &actor->pool;
 	const struct shard_private *sp = &pool->shards_private[shard];
 
-	for (;;) {
+	for (unsigned pass = 0; pass < COMPACT_PASSES; pass++) {
 		enum result result;
 		uint32_t victim;
 
@@ -346,6 +348,7 @@ stage_compact(struct actor *actor, const struct stage *stage, uint32_t shard,
 		}
 		shard_leave(pool, shard);
 	}
+	return true;
 }
 
 uint64_t

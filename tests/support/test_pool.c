@@ -12,14 +12,17 @@
 #include "reclaim.h"
 #include "shard.h"
 #include "verify.h"
+#include "wait_until.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define TEXT_BYTES	4096
 #define CREATED_MS	1000
+#define CHILD_DEADLINE_MS	20000
 
 static void
 need(bool ok, const char *what)
@@ -290,4 +293,23 @@ test_pool_reclaim(const struct pool *pool, uint32_t shard, uint32_t extent,
 		shard_leave(pool, shard);
 	}
 	return result;
+}
+
+bool
+test_pool_die_holding(const struct pool *pool, uint32_t shard,
+    void (*damage)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	need(pid >= 0, "fork");
+	if (pid == 0) {
+		if (shard_enter(pool, shard) == OK) {
+			damage();
+			_exit(0);
+		}
+		_exit(1);
+	}
+	return wait_until_exit(pid, CHILD_DEADLINE_MS, &status) &&
+	    WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

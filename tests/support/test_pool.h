@@ -70,6 +70,13 @@ uint64_t test_pool_entries(const struct pool *pool);
 const char *test_pool_verify(const struct pool *pool);
 uint32_t test_pool_faults(const struct pool *pool);
 
+/*
+ * A child takes the lock of a shard, does the damage, and dies with the lock
+ * held.  False if it got no lock or did not come to the end of the damage.
+ */
+bool	test_pool_die_holding(const struct pool *pool, uint32_t shard,
+    void (*damage)(void));
+
 /* For Criterion tests. */
 #define EXPECT_SOUND(pool) do {						\
 	const char *fault_ = test_pool_verify(pool);			\

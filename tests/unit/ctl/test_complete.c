@@ -33,8 +33,11 @@ complete(const char *line)
 
 Test(complete, offers_verbs_word_by_word)
 {
-	cr_assert_str_eq(complete(""), "help quit trace");
+	cr_assert_str_eq(complete(""), "clients del get help inspect mem "
+	    "ping pools purge quit scan set stats status touch trace verify "
+	    "version workers");
 	cr_assert_str_eq(complete("tr"), "trace");
+	cr_assert_str_eq(complete("p"), "ping pools purge");
 	cr_assert_str_eq(complete("trace "), "replay");
 	cr_assert_str_eq(complete("trace re"), "replay");
 	cr_assert_str_eq(complete("nope "), "");
@@ -49,6 +52,10 @@ Test(complete, offers_options_and_their_values)
 	    "sieve s3fifo");
 	cr_assert_str_eq(complete("trace replay f --policy=lru,w"), "weir");
 	cr_assert_str_eq(complete("trace replay f --size "), "");
+	cr_assert_str_eq(complete("set k v --t"), "--tag --ttl");
+	cr_assert_str_eq(complete("purge --all --how "), "hard invalid soft");
+	/* Nobody was named who knows the pools. */
+	cr_assert_str_eq(complete("get k --pool "), "");
 }
 
 Test(complete, leaves_files_and_broken_lines_alone)

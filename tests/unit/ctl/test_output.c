@@ -163,3 +163,77 @@ Test(output, a_stream_that_fails_is_reported)
 		(void)fclose(stream);	/* the device is full */
 	}
 }
+
+/* The text of one row of a table of two columns. */
+static char *
+render_row(enum output_layout layout, struct cell first, struct cell second)
+{
+	static const char *const two[] = { "a", "b" };
+	struct output out;
+	char *printed = NULL;
+	size_t length = 0;
+	FILE *stream = open_memstream(&printed, &length);
+
+	cr_assert_not_null(stream);
+	cr_assert(output_text_init(&out, stream));
+	cr_assert(output_begin(&out, layout, two, 2));
+	cr_assert(output_row(&out, (struct cell[]){ first, second }));
+	cr_assert(output_end(&out));
+	output_fini(&out);
+	cr_assert_eq(fclose(stream), 0);
+	return printed;
+}
+
+Test(output, text_shows_units_for_people)
+{
+	char *printed = render_row(LAYOUT_TABLE,
+	    cell_number(CELL_BYTES, 3 << 20), cell_number(CELL_MS, 61000));
+
+	cr_assert_str_eq(printed, "      a          b\n"
+	    "3.0 MiB  1 min 1 s\n", "%s", printed);
+	free(printed);
+	printed = render_row(LAYOUT_RECORD, (struct cell){
+		.kind = CELL_PERCENT, .ratio = 0.925,
+	    }, (struct cell){ .kind = CELL_NONE });
+	cr_assert_str_eq(printed, "a  92.5%\nb  -\n", "%s", printed);
+	free(printed);
+}
+
+Test(output, text_has_no_colours_in_a_file)
+{
+	char *printed = render_row(LAYOUT_TABLE, cell_toned("x", TONE_BAD),
+	    cell_text("y"));
+
+	cr_assert_str_eq(printed, "a  b\nx  y\n", "%s", printed);
+	free(printed);
+}
+
+Test(output, text_wraps_prose_at_blanks)
+{
+	char *printed = render_row(LAYOUT_PROSE, cell_count(1),
+	    cell_text("0123456789 0123456789 0123456789 0123456789 "
+	    "0123456789 0123456789 0123456789 end"));
+
+	cr_assert_str_eq(printed, "a  b\n"
+	    "1  0123456789 0123456789 0123456789 0123456789 0123456789 "
+	    "0123456789 0123456789\n   end\n", "%s", printed);
+	free(printed);
+}
+
+Test(output, json_prints_a_document_as_it_is)
+{
+	struct output out;
+	char *printed = NULL;
+	size_t length = 0;
+	FILE *stream = open_memstream(&printed, &length);
+	json_t *document = json_pack("{s:i, s:n}", "z", 1, "a");
+
+	cr_assert(output_json_init(&out, stream));
+	cr_assert(output_wants_document(&out));
+	cr_assert(output_document(&out, document));
+	cr_assert_str_eq(printed, "{\"z\": 1, \"a\": null}\n", "%s", printed);
+	output_fini(&out);
+	cr_assert_eq(fclose(stream), 0);
+	json_decref(document);
+	free(printed);
+}

@@ -44,3 +44,23 @@ Test(size, refuses_everything_else_and_changes_nothing)
 		cr_expect_eq(size, 77u, "'%s'", bad[i]);
 	}
 }
+
+static void
+expect_shown(uint64_t size, const char *want)
+{
+	char text[SIZE_TEXT_BYTES];
+
+	size_format(text, size);
+	cr_assert_str_eq(text, want, "%s, not %s", text, want);
+}
+
+Test(size, is_shown_in_the_largest_unit_that_fits)
+{
+	expect_shown(0, "0 B");
+	expect_shown(1023, "1023 B");
+	expect_shown(1024, "1.0 KiB");
+	expect_shown(1536, "1.5 KiB");
+	expect_shown(64 << 20, "64.0 MiB");
+	expect_shown(UINT64_C(3) << 40, "3.0 TiB");
+	expect_shown(UINT64_MAX, "16.0 EiB");
+}

@@ -53,6 +53,13 @@ Test(words, take_a_byte_after_a_backslash_as_it_is)
 	cr_assert_str_eq(split("a\\"), "[a\\]");
 }
 
+Test(words, leave_the_hex_escape_of_a_byte_as_it_is)
+{
+	cr_assert_str_eq(split("a\\x00b '\\x01' \"\\xfF\""),
+	    "[a\\x00b][\\x01][\\xfF]");
+	cr_assert_str_eq(split("\\x0g \\x1 \\x"), "[x0g][x1][x]");
+}
+
 Test(words, end_at_a_comment)
 {
 	cr_assert_str_eq(split("a # b"), "[a]");

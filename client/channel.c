@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: ISC */
+
+/*
+ * Locking, receiving and dropping: what every user of the channel shares.
+ * channel_call.c sends.
+ */
+#include "channel.h"
+
+#include "handle.h"
+#include "lane.h"
+#include "pending.h"
+#include "shm_fence.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+void
+channel_init(struct channel *channel)
+{
+	memset(channel, 0, sizeof(*channel));
+	wire_init(&channel->wire);
+}
+
+void
+channel_forget(struct channel *channel)
+{
+	/* The queue and the lists may be half changed: let go of them. */
+	if (channel->wire.fd >= 0) {
+		(void)close(channel->wire.fd);
+	}
+	if (channel->wire.passed_fd >= 0) {
+		(void)close(channel->wire.passed_fd);
+	}
+	channel_init(channel);
+}
+
+enum result
+channel_lock(struct weir *handle, struct deadline deadline)
+{
+#if SHM_TSAN
+	/* It knows no clocklock; no test of it lets the wait end by time. */
+	(void)deadline;
+	return pthread_mutex_lock(&handle->lock) == 0 ? OK : SYSTEM;
+#else
+	struct timespec until = {
+		.tv_sec = (time_t)(deadline.ns / CLOCK_NS_PER_S),
+		.tv_nsec = (long)(deadline.ns % CLOCK_NS_PER_S),
+	};
+
+	return pthread_mutex_clocklock(&handle->lock, CLOCK_MONOTONIC,
+	    &until) == 0 ? OK : TIMEOUT;
+#endif
+}
+
+bool
+channel_try_lock(struct weir *handle)
+{
+	return pthread_mutex_trylock(&handle->lock) == 0;
+}
+
+static void
+send_doorbell(struct weir *handle)
+{
+	static const struct request request = { .type = FRAME_DOORBELL };
+	struct wire *wire = &handle->channel.wire;
+	struct encoded encoded;
+	uint64_t tail = ring_out_tail(handle);
+	enum result result;
+
+	/* What was rung for went with its connection, or there is a ring
+	 * and something was pushed. */
+	if (wire->fd < 0 || tail == 0) {
+		return;
+	}
+	request_encode(&request, NULL, &encoded);
+	request_address(&request, ++handle->channel.last_id, tail, &encoded);
+	result = wire_queue(wire, encoded.part, 1);
+	if (result == OK) {
+		result = wire_flush(wire);
+	}
+	if (result != OK && result != BUSY) {
+		channel_drop(handle);
+	}
+}
+
+void
+channel_unlock(struct weir *handle)
+{
+	_Atomic bool *due = &handle->channel.doorbell_due;
+
+	for (;;) {
+		/* Relaxed: what is rung for lies in the ring, by its lock. */
+		if (atomic_exchange_explicit(due, false,
+		    memory_order_relaxed)) {
+			send_doorbell(handle);
+		}
+		(void)pthread_mutex_unlock(&handle->lock);
+		/* Partner: channel_doorbell().  One of the two sees the
+		 * other: this the wish, or that the free lock. */
+		shm_fence_seq_cst();
+		if (!atomic_load_explicit(due, memory_order_relaxed) ||
+		    !channel_try_lock(handle)) {
+			return;
+		}
+	}
+}
+
+void
+channel_doorbell(struct weir *handle)
+{
+	atomic_store_explicit(&handle->channel.doorbell_due, true,
+	    memory_order_relaxed);
+	/* Partner: channel_unlock(). */
+	shm_fence_seq_cst();
+	if (channel_try_lock(handle)) {
+		channel_unlock(handle);
+	}
+}
+
+static void
+finish(struct weir *handle, struct pending *pending, int status,
+    uint64_t number)
+{
+	pending->result = status;
+	pending->number = number;
+	pending_append(&handle->channel.finished, pending);
+}
+
+void
+channel_drop(struct weir *handle)
+{
+	struct channel *channel = &handle->channel;
+	struct pending *pending;
+
+	wire_close(&channel->wire);
+	ring_out_drop(handle);
+	while ((pending = pending_take_first(&channel->waiting)) != NULL) {
+		if (pending->answer == NULL) {
+			finish(handle, pending, CLOSED, 0);
+		} else if (!pending->answer->arrived) {
+			pending->answer->status = CLOSED;
+			pending->answer->arrived = true;
+		}
+	}
+}
+
+/* Is the number of an answer one that this version knows? */
+static bool
+status_is_known(int32_t status)
+{
+	switch (status) {
+#define RESULT(name, value, text) case value:
+#include "result.def"
+#undef RESULT
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The number in the body of an OK answer; false: the body is too short. */
+static bool
+read_number(const struct wire *wire, enum frame_type type, uint64_t *number)
+{
+	*number = 0;
+	if (wire->frame.status != OK || (type != FRAME_SET &&
+	    type != FRAME_COUNTER)) {
+		return true;
+	}
+	if (wire->frame.length != sizeof(uint64_t)) {
+		return false;
+	}
+	*number = wire_get_u64(wire->body);
+	return true;
+}
+
+static void
+give_answer(struct wire *wire, struct answer *answer)
+{
+	const struct frame *frame = &wire->frame;
+
+	answer->status = frame->status;
+	answer->length = frame->length < WIRE_BODY_KEPT ?
+	    (uint32_t)frame->length : WIRE_BODY_KEPT;
+	memcpy(answer->body, wire->body, answer->length);
+	if (frame->type == FRAME_HELLO) {
+		answer->fd = wire->passed_fd;
+		wire->passed_fd = -1;
+	}
+	answer->arrived = true;
+}
+
+/* A whole frame came in. */
+static enum result
+dispatch(struct weir *handle)
+{
+	struct channel *channel = &handle->channel;
+	struct wire *wire = &channel->wire;
+	const struct frame *frame = &wire->frame;
+	struct pending *pending;
+	uint64_t number;
+
+	if ((frame->flags & FRAME_ANSWER) == 0 ||
+	    !status_is_known(frame->status)) {
+		return CORRUPT;
+	}
+	if (frame->type == FRAME_RING) {
+		int fd = wire->passed_fd;
+
+		wire->passed_fd = -1;
+		return ring_out_adopt(handle, frame->id, frame->status, fd,
+		    wire->body, (size_t)frame->length);
+	}
+	pending = pending_find(&channel->waiting, frame->id);
+	if (pending == NULL || pending->type != frame->type ||
+	    !read_number(wire, pending->type, &number)) {
+		return CORRUPT;
+	}
+	pending_remove(&channel->waiting, pending);
+	if (pending->answer != NULL) {
+		give_answer(wire, pending->answer);
+	} else {
+		finish(handle, pending, frame->status, number);
+	}
+	return OK;
+}
+
+enum result
+channel_receive(struct weir *handle)
+{
+	enum result result = OK;
+
+	while (result == OK) {
+		result = wire_receive(&handle->channel.wire);
+		if (result == OK) {
+			result = dispatch(handle);
+		}
+	}
+	return result == BUSY ? OK : result;
+}
+
+enum result
+channel_wait(struct weir *handle, const bool *arrived,
+    struct deadline deadline)
+{
+	struct wire *wire = &handle->channel.wire;
+
+	for (;;) {
+		enum result result = channel_receive(handle);
+
+		if (*arrived) {
+			return OK;
+		}
+		if (result == OK) {
+			result = wire_flush(wire);
+		}
+		if (result == OK || result == BUSY) {
+			result = wire_wait(wire, result == BUSY, deadline);
+		}
+		if (result != OK) {
+			return result;
+		}
+	}
+}
+
+void
+channel_run_finished(struct weir *handle)
+{
+	for (;;) {
+		struct pending *pending;
+
+		(void)pthread_mutex_lock(&handle->lock);
+		pending = pending_take_first(&handle->channel.finished);
+		channel_unlock(handle);
+		if (pending == NULL) {
+			return;
+		}
+		pending->done(pending->arg, pending->result, pending->number);
+		free(pending);
+	}
+}

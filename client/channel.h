@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: ISC */
+
+/*
+ * Requests and their answers over one connection.  Many may be under way:
+ * one that a blocking call waits for, and any number of started ones.  All
+ * functions but the locks, channel_call() and channel_doorbell() are for the
+ * holder of the handle's lock.
+ *
+ * A channel that met an error is dropped whole: whatever was under way is
+ * CLOSED, so that a late answer is never taken for another's.
+ */
+#ifndef CHANNEL_H
+#define CHANNEL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "encode.h"
+#include "weir.h"
+#include "wire.h"
+
+struct lane;
+
+/* Filled when the answer came, or the channel was dropped. */
+struct answer {
+	bool		arrived;
+	int		status;
+	uint32_t	length;		/* of body */
+	uint8_t		body[WIRE_BODY_KEPT];
+	int		fd;		/* of HELLO; -1 none */
+};
+
+struct pending {
+	struct pending	*next;
+	uint64_t	id;
+	enum frame_type	type;
+	struct answer	*answer;	/* blocking: on the caller's stack */
+	weir_done_fn	done;		/* started: on the heap */
+	void		*arg;
+	int		result;
+	uint64_t	number;
+};
+
+struct pending_queue {
+	struct pending	*first;
+	struct pending	*last;
+};
+
+struct channel {
+	struct wire	wire;
+	uint64_t	last_id;
+	struct pending_queue waiting;
+	struct pending_queue finished;	/* done is to be called */
+	/* any thread, atomic: ring when the lock is free */
+	_Atomic bool	doorbell_due;
+};
+
+void	channel_init(struct channel *channel);
+
+/* In the child of a fork: the socket and the requests are the parent's. */
+void	channel_forget(struct channel *channel);
+
+/* OK or TIMEOUT. */
+enum result channel_lock(struct weir *handle, struct deadline deadline);
+bool	channel_try_lock(struct weir *handle);
+/* Rings first if somebody wanted to and could not. */
+void	channel_unlock(struct weir *handle);
+
+/* Hang up: everything under way is CLOSED, the ring is gone. */
+void	channel_drop(struct weir *handle);
+
+/* Take all answers that are there.  OK, CLOSED or CORRUPT. */
+enum result channel_receive(struct weir *handle);
+
+/* Until *arrived.  OK, TIMEOUT, CLOSED, CORRUPT, SYSTEM. */
+enum result channel_wait(struct weir *handle, const bool *arrived,
+    struct deadline deadline);
+
+/*
+ * Send a request and wait for its answer; pool may be NULL for HELLO.  *whole
+ * says whether all of it was sent.  After anything but OK the caller drops
+ * the channel before it returns: the answer is known to it.
+ */
+enum result channel_exchange(struct weir *handle,
+    const struct request *request, const struct pool *pool,
+    struct answer *answer, struct deadline deadline, bool *whole);
+
+/* Queue a frame without a body, whose answer nobody waits for: RING. */
+enum result channel_ask_ring(struct weir *handle);
+
+/*
+ * The whole of a blocking call: lock, connect, exchange, and once more on a
+ * new connection if the request was not sent whole on the old one.  What the
+ * answer says, or what went wrong; both are told to the lane.
+ */
+int	channel_call(struct weir *handle, struct lane *lane,
+    const struct request *request, struct answer *answer);
+
+/* Queue a request whose answer goes to done; connects if need be. */
+int	channel_start(struct weir *handle, struct lane *lane,
+    const struct request *request, weir_done_fn done, void *arg);
+
+/* Without the lock: call done for whatever has finished. */
+void	channel_run_finished(struct weir *handle);
+
+/* Any thread, without the lock: wake the worker, now or at the unlock. */
+void	channel_doorbell(struct weir *handle);
+
+#endif

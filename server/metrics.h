@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: ISC */
+
+/*
+ * All counters as OpenMetrics text; weir-metrics(7) lists them.  They are
+ * read where they lie, in the segments, so that any worker tells the same and
+ * none takes its counts with it when it dies.  Workers.
+ */
+#ifndef METRICS_H
+#define METRICS_H
+
+#include <stdio.h>
+
+#include "clock.h"
+#include "heritage.h"
+
+#define METRICS_CONTENT_TYPE \
+	"application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+void	metrics_write(FILE *out, const struct heritage *heritage,
+    struct boot_ms now);
+
+#endif
