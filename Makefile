@@ -293,12 +293,32 @@ $(foreach p,$(PLAIN),$(foreach v,test asan tsan clang,$(eval $(call \
 $(foreach p,$(PLAIN_ARM64),$(eval $(call plain_rules,arm64,$p $(call \
     help_of,$p) $(ARM64),$(call archives_arm64),-lm)))
 
+# Programs that scripts of e2e run: clients of the built daemon, linked as a
+# user's are, and what is loaded into a process before its libraries.
+E2E	:= $(sort $(wildcard tests/e2e/faults_*.c))
+E2E_PRELOADS := $(sort $(wildcard tests/e2e/preload_*.c))
+E2E_HELP := $(filter-out $(E2E) $(E2E_PRELOADS),$(call srcs,tests/e2e))
+e2e_of	= $(patsubst tests/%.c,build/tests/%,$(E2E)) \
+    $(patsubst tests/%.c,build/tests/%.so,$(E2E_PRELOADS))
+define e2e_rule
+$(patsubst tests/%.c,build/tests/%,$(1)): $(call objs,opt,$(1) $(E2E_HELP) \
+    $(filter-out %/test_pool.c,$(SUPPORT))) build/libweirclient.a
+	$$(call say,LD,$$@)
+	@mkdir -p $$(@D)
+	$$(AT)$$(CC_opt) -o $$@ $$^ $$(LIBS_SHM)
+endef
+$(foreach p,$(E2E),$(eval $(call e2e_rule,$p)))
+build/tests/e2e/preload_%.so: build/obj/pic/tests/e2e/preload_%.o
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(AT)$(CC_pic) -shared -o $@ $^
+
 unit_of	= $(if $(UNIT),build/tests/$(1)/unit)
 plain_of = $(patsubst tests/%.c,build/tests/$(1)/%,$(PLAIN))
 
 .PHONY: tests-test tests-asan tests-asan-unit tests-tsan tests-clang \
     tests-arm64
-tests-test: all $(call unit_of,test) $(call plain_of,test)
+tests-test: all $(call unit_of,test) $(call plain_of,test) $(e2e_of)
 tests-asan-unit: $(call unit_of,asan)
 tests-asan: $(call unit_of,asan) $(call plain_of,asan)
 tests-tsan: $(call unit_of,tsan) $(call plain_of,tsan)

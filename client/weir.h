@@ -135,8 +135,7 @@ struct weir_info {
 	uint64_t	soft_ttl_ms;	/* left, 0 if past; UINT64_MAX never */
 	unsigned	is_counter;
 	unsigned	refreshing;	/* somebody computes a new value */
-	unsigned	invalid;	/* STALE by an invalidating purge:
-					   validate before use */
+	unsigned	invalid;	/* purged so: validate before use */
 };
 
 /*

@@ -260,7 +260,7 @@ Test(read, a_view_is_the_value_from_any_offset_on)
 		cr_expect_eq(view.bytes, 10 - from);
 		cr_expect_eq(view.part_count, 1);
 		cr_expect_arr_eq(view.part[0].iov_base,
-		    "0123456789" + from, 10 - from);
+		    &"0123456789"[from], 10 - from);
 		cr_expect(read_view_valid(&pool, &view));
 	}
 	cr_expect_eq(read_view(&pool, &key, now, 11, &view, &hit), INVALID);

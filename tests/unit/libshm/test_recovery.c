@@ -13,7 +13,6 @@
 
 #include <criterion/criterion.h>
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,7 +23,6 @@ static const struct boot_ms now = { 5000 };
 static struct pool pool;
 static struct shard_private *sp;
 static char texts[KEYS][TEST_KEY_BYTES];
-static uint8_t value[15000];
 
 static struct key
 key_of(unsigned i)
@@ -413,46 +411,6 @@ Test(recovery, run_again_it_changes_nothing)
 		EXPECT_SOUND(&pool);
 	}
 	cr_expect_eq(present(), KEYS);
-}
-
-/* Queues in another order than that of their births. */
-static void
-turn_the_queue(void)
-{
-	uint32_t extent = sp->small.head;
-
-	extent_list_remove(&pool, &sp->small, extent);
-	extent_list_append(&pool, &sp->small, extent);
-}
-
-Test(recovery, queues_come_back_in_the_order_of_births)
-{
-	uint32_t order[64], count = 0;
-
-	begin();
-	/* Over the end of the 40 bits too. */
-	sp->birth = STATE_BIRTH_MASK - 20;
-	extent_set_role(&pool, 0, sp->open_small, EXTENT_SMALL);
-	for (unsigned i = 0; i < 80; i++) {
-		struct key key = key_of(i);
-		struct entry_spec spec = test_pool_spec(&pool, &key, value,
-		    sizeof(value));
-		uint64_t version;
-
-		cr_assert_eq(write_set(&pool, &spec, now, &version), OK);
-	}
-	for (uint32_t e = sp->small.head; e != 0; e = pool.infos[e].next) {
-		order[count++] = e;
-	}
-	cr_assert_gt(count, 10);
-	die_after(turn_the_queue);
-	cr_assert_eq(shard_enter(&pool, 0), OK);
-	shard_leave(&pool, 0);
-	EXPECT_SOUND(&pool);
-	for (uint32_t e = sp->small.head, i = 0; e != 0;
-	    e = pool.infos[e].next, i++) {
-		cr_expect_eq(e, order[i], "place %u", i);
-	}
 }
 
 Test(recovery, readers_look_on_while_the_lock_is_a_dead_ones)

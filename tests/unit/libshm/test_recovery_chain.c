@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 
 /*
- * Chained values after the death of a process that held their shard.
+ * Chained values and queues after the death of a process that held their
+ * shard.
  */
 #include "recovery.h"
 
@@ -171,3 +172,46 @@ Test(recovery_chain, a_chain_whose_writer_died_in_an_append_can_be_aborted)
 	}
 }
 #endif
+
+/* Queues in another order than that of their births. */
+static void
+turn_the_queue(void)
+{
+	struct shard_private *sp = &pool.shards_private[0];
+	uint32_t extent = sp->small.head;
+
+	extent_list_remove(&pool, &sp->small, extent);
+	extent_list_append(&pool, &sp->small, extent);
+}
+
+Test(recovery_chain, queues_come_back_in_the_order_of_births)
+{
+	struct shard_private *sp;
+	uint32_t order[64], count = 0;
+
+	pool = test_pool_one_shard();
+	sp = &pool.shards_private[0];
+	/* Over the end of the 40 bits too. */
+	sp->birth = STATE_BIRTH_MASK - 20;
+	extent_set_role(&pool, 0, sp->open_small, EXTENT_SMALL);
+	for (unsigned i = 0; i < 80; i++) {
+		struct key key = test_pool_number_key(&pool, text, i);
+		struct entry_spec spec = test_pool_spec(&pool, &key, value,
+		    15000);
+		uint64_t version;
+
+		cr_assert_eq(write_set(&pool, &spec, now, &version), OK);
+	}
+	for (uint32_t e = sp->small.head; e != 0; e = pool.infos[e].next) {
+		order[count++] = e;
+	}
+	cr_assert_gt(count, 10);
+	die_after(turn_the_queue);
+	cr_assert_eq(shard_enter(&pool, 0), OK);
+	shard_leave(&pool, 0);
+	EXPECT_SOUND(&pool);
+	for (uint32_t e = sp->small.head, i = 0; e != 0;
+	    e = pool.infos[e].next, i++) {
+		cr_expect_eq(e, order[i], "place %u", i);
+	}
+}

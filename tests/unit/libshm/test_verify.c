@@ -6,8 +6,6 @@
  */
 #include "verify.h"
 
-
-
 #include "extent.h"
 #include "index.h"
 #include "shard.h"
@@ -15,9 +13,7 @@
 
 #include <criterion/criterion.h>
 
-
 #include <string.h>
-
 
 static struct pool pool;
 static struct shard_private *sp;

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: ISC */
+
+/*
+ * What does each step cost by itself, in one process that may write: time,
+ * allocations, and instructions of a hit where valgrind is installed.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dataset.h"
+#include "epoch.h"
+#include "interpose/allocation_count.h"
+#include "side.h"
+#include "sweep.h"
+#include "write.h"
+
+#define KEYS		100000
+#define DRAWS		(1u << 17)
+#define COUNTED_KEYS	1000
+#define COUNTED_HITS	10000
+#define COUNTED_OPTION	"--counted-hits"
+#define EXPIRE_MS	1000
+#define SWEEP_BUDGET	4096
+
+/* A pool with one size of value, and what an operation needs. */
+struct micro {
+	const struct bench *b;
+	struct dataset	data;
+	struct clock_cache clock;
+	const struct workload_draw *draws;
+	uint64_t	count;
+	uint64_t	hard_ms;	/* of what is stored */
+	uint8_t		buffer[WORKLOAD_VALUE_MAX];
+	uint64_t	done;		/* so that no work is left out */
+};
+
+typedef bool (op_fn)(struct micro *m, const struct workload_draw *draw);
+
+static enum result
+get(struct micro *m, const char *bytes, struct read_hit *hit)
+{
+	struct key key;
+
+	(void)key_init(&key, &m->data.pool, bytes, WORKLOAD_KEY_BYTES);
+	return read_copy(&m->data.pool, &key, clock_cached_now(&m->clock),
+	    m->buffer, sizeof(m->buffer), hit);
+}
+
+static bool
+op_key(struct micro *m, const struct workload_draw *draw)
+{
+	struct key key;
+
+	(void)key_init(&key, &m->data.pool, draw->key, WORKLOAD_KEY_BYTES);
+	m->done += key.hash;
+	return true;
+}
+
+static bool
+op_get(struct micro *m, const struct workload_draw *draw)
+{
+	struct read_hit hit;
+	uint64_t word;
+
+	if (get(m, draw->key, &hit) != OK) {
+		return false;
+	}
+	memcpy(&word, m->buffer + m->data.w->value_bytes - sizeof(word),
+	    sizeof(word));
+	return word == workload_last_word(m->data.w, draw->number);
+}
+
+static bool
+op_miss(struct micro *m, const struct workload_draw *draw)
+{
+	struct read_hit hit;
+
+	return get(m, draw->key, &hit) == MISS;
+}
+
+/* A worker's hit, all of it: key, time, value, count. */
+static bool
+op_hit(struct micro *m, const struct workload_draw *draw)
+{
+	struct read_hit hit;
+
+	if (get(m, draw->key, &hit) != OK) {
+		return false;
+	}
+	access_touch(&m->data.pool, &hit);
+	return true;
+}
+
+static bool
+op_set(struct micro *m, const struct workload_draw *draw)
+{
+	struct key key;
+	struct entry_spec spec = {
+		.key = &key,
+		.value = m->buffer,
+		.value_bytes = m->data.w->value_bytes,
+		.soft_ms = UINT64_MAX,
+		.hard_ms = m->hard_ms,
+		.epoch = epoch_now(&m->data.pool),
+	};
+	uint64_t version;
+	uint64_t word = workload_last_word(m->data.w, draw->number);
+
+	memcpy(m->buffer + spec.value_bytes - sizeof(word), &word,
+	    sizeof(word));
+	(void)key_init(&key, &m->data.pool, draw->key, WORKLOAD_KEY_BYTES);
+	return write_set(&m->data.pool, &spec, clock_cached_now(&m->clock),
+	    &version) == OK;
+}
+
+static bool
+op_delete(struct micro *m, const struct workload_draw *draw)
+{
+	struct key key;
+
+	(void)key_init(&key, &m->data.pool, draw->key, WORKLOAD_KEY_BYTES);
+	return write_delete(&m->data.pool, &key, 0,
+	    clock_cached_now(&m->clock)) == OK;
+}
+
+static bool
+op_touch_expiry(struct micro *m, const struct workload_draw *draw)
+{
+	struct key key;
+
+	(void)key_init(&key, &m->data.pool, draw->key, WORKLOAD_KEY_BYTES);
+	return write_touch(&m->data.pool, &key, UINT64_MAX, UINT64_MAX, 0,
+	    clock_cached_now(&m->clock)) == OK;
+}
+
+static bool
+op_counter(struct micro *m, const struct workload_draw *draw)
+{
+	struct key key;
+	struct entry_spec spec = {
+		.key = &key,
+		.soft_ms = UINT64_MAX,
+		.hard_ms = UINT64_MAX,
+		.epoch = epoch_now(&m->data.pool),
+	};
+	int64_t number;
+	char bytes[WORKLOAD_KEY_BYTES];
+
+	memcpy(bytes, draw->key, sizeof(bytes));
+	bytes[0] = 'c';		/* beside the values of the same number */
+	(void)key_init(&key, &m->data.pool, bytes, sizeof(bytes));
+	return write_counter_add(&m->data.pool, &key, 1, 0, &spec,
+	    clock_cached_now(&m->clock), &number) == OK;
+}
+
+static bool
+op_miss_and_set(struct micro *m, const struct workload_draw *draw)
+{
+	return op_miss(m, draw) && op_set(m, draw);
+}
+
+/* Nanoseconds of one operation over count draws. */
+static inline double
+time_ops(struct micro *m, op_fn *op, const struct workload_draw *draws,
+    uint64_t count)
+{
+	uint64_t start = measure_now_ns();
+	uint64_t wrong = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		wrong += !op(m, &draws[i]);
+	}
+	if (wrong != 0) {
+		bench_fail(m->b, "%llu of %llu operations failed",
+		    (unsigned long long)wrong, (unsigned long long)count);
+	}
+	return (double)(measure_now_ns() - start) / (double)count;
+}
+
+static const struct workload_draw *
+draws_of(const struct micro *m, enum workload_stream stream)
+{
+	return m->data.w->draws + stream * m->data.w->draw_count;
+}
+
+static struct micro *
+open_micro(const struct bench *b, uint64_t keys, uint64_t value_bytes)
+{
+	struct micro *m = calloc(1, sizeof(*m));
+
+	if (m == NULL) {
+		bench_fail(b, "short of memory");
+	}
+	m->b = b;
+	m->hard_ms = UINT64_MAX;
+	dataset_create(b, &m->data, keys, value_bytes, DRAWS, 0);
+	return m;
+}
+
+static void
+close_micro(struct micro *m)
+{
+	dataset_destroy(&m->data);
+	free(m);
+}
+
+static void
+add_row(struct bench *b, const char *step, uint64_t value_bytes,
+    const double *ns, unsigned rounds)
+{
+	bench_begin_row(b);
+	bench_add_text(b, "step", "%s", step);
+	bench_add_text(b, "value", "%llu B",
+	    (unsigned long long)value_bytes);
+	bench_add_number(b, "ns", measure_median(ns, rounds));
+}
+
+/* Steps that may be repeated over the Zipf stream, or the absent keys. */
+static void
+measure_repeated(struct bench *b, uint64_t value_bytes)
+{
+	static const struct {
+		const char	*step;
+		op_fn		*op;
+		enum workload_stream stream;
+	} steps[] = {
+		{ "build a key", op_key, WORKLOAD_ZIPF },
+		{ "get, hit", op_get, WORKLOAD_ZIPF },
+		{ "get, miss", op_miss, WORKLOAD_MISS },
+		{ "get and count", op_hit, WORKLOAD_ZIPF },
+		{ "new expiry", op_touch_expiry, WORKLOAD_ZIPF },
+		{ "set over another", op_set, WORKLOAD_ZIPF },
+		{ "counter, add", op_counter, WORKLOAD_ZIPF },
+	};
+	struct micro *m = open_micro(b, KEYS, value_bytes);
+	unsigned rounds = (unsigned)bench_amount(b, 5, 11, 21);
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		double ns[MEASURE_MAX_ROUNDS];
+
+		(void)time_ops(m, steps[i].op, draws_of(m, steps[i].stream),
+		    DRAWS);	/* warms up; makes the counters */
+		for (unsigned round = 0; round < rounds; round++) {
+			ns[round] = time_ops(m, steps[i].op,
+			    draws_of(m, steps[i].stream), DRAWS);
+		}
+		add_row(b, steps[i].step, value_bytes, ns, rounds);
+	}
+	close_micro(m);
+}
+
+/* One draw of each key, in the order of their numbers. */
+static struct workload_draw *
+draw_each(const struct bench *b, uint32_t count)
+{
+	struct workload_draw *draws = calloc(count, sizeof(*draws));
+
+	if (draws == NULL) {
+		bench_fail(b, "short of memory");
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		draws[i].number = i;
+		workload_make_key(draws[i].key, i);
+	}
+	return draws;
+}
+
+static uint64_t
+count_buckets(const struct pool *pool)
+{
+	uint64_t buckets = 0;
+
+	for (uint32_t shard = 0; shard < pool->g.shard_count; shard++) {
+		/* Relaxed: this process writes it. */
+		buckets += atomic_load_explicit(
+		    &pool->shards[shard].bucket_count, memory_order_relaxed);
+	}
+	return buckets;
+}
+
+/*
+ * Keys into a pool that has none: an insert with a split in it against one
+ * without.  The clock's own cost falls out of the difference.
+ */
+static void
+measure_split(struct bench *b, struct micro *m,
+    const struct workload_draw *each)
+{
+	double with = 0, without = 0, split;
+	uint64_t splits = 0;
+	uint64_t buckets = count_buckets(&m->data.pool);
+
+	for (uint32_t i = 0; i < KEYS; i++) {
+		double ns = time_ops(m, op_set, &each[i], 1);
+		uint64_t now = count_buckets(&m->data.pool);
+
+		if (now != buckets) {
+			with += ns;
+			splits++;
+		} else {
+			without += ns;
+		}
+		buckets = now;
+	}
+	if (splits == 0 || splits == KEYS) {
+		bench_fail(b, "%llu splits in %d inserts",
+		    (unsigned long long)splits, KEYS);
+	}
+	split = with / (double)splits - without / (double)(KEYS - splits);
+	add_row(b, "split of a bucket", 64, &split, 1);
+}
+
+static void
+measure_sweep(struct bench *b, struct micro *m)
+{
+	struct boot_ms after = { m->hard_ms + 1 };
+	uint64_t start = measure_now_ns();
+	uint64_t looked = 0;
+	double ns;
+
+	for (uint32_t shard = 0; shard < m->data.pool.g.shard_count;
+	    shard++) {
+		uint32_t got;
+
+		do {
+			got = sweep_shard(&m->data.pool, shard, SWEEP_BUDGET,
+			    after);
+			looked += got;
+		} while (got >= SWEEP_BUDGET);
+	}
+	ns = (double)(measure_now_ns() - start) / (double)looked;
+	if (looked < KEYS) {
+		bench_fail(b, "a sweep saw %llu of %d entries",
+		    (unsigned long long)looked, KEYS);
+	}
+	add_row(b, "sweep of an expired entry", 64, &ns, 1);
+}
+
+/* Steps that change what is there: each once over all keys. */
+static void
+measure_once(struct bench *b)
+{
+	struct workload_draw *each = draw_each(b, KEYS);
+	struct micro *full = open_micro(b, KEYS, 64);
+	struct micro *growing = open_micro(b, 1, 64);
+	double ns;
+
+	ns = time_ops(full, op_delete, each, KEYS);
+	add_row(b, "delete", 64, &ns, 1);
+	ns = time_ops(full, op_set, each, KEYS);
+	add_row(b, "set, index of its size", 64, &ns, 1);
+	full->hard_ms = clock_boot_now().ms + EXPIRE_MS;
+	(void)time_ops(full, op_set, each, KEYS);
+	measure_sweep(b, full);
+	measure_split(b, growing, each);
+	close_micro(full);
+	close_micro(growing);
+	free(each);
+}
+
+static double
+run_hits(void *micro)
+{
+	struct micro *m = micro;
+
+	return time_ops(m, op_hit, draws_of(m, WORKLOAD_ZIPF), DRAWS);
+}
+
+static double
+run_floor(void *side)
+{
+	return side_ask(side, workload_order(WORKLOAD_ZIPF, 0));
+}
+
+static void
+measure_over_floor(struct bench *b)
+{
+	struct micro *m = open_micro(b, KEYS, 1024);
+	struct side floor;
+	struct measure_side sides[] = {
+		{ .run = run_hits, .argument = m },
+		{ .run = run_floor, .argument = &floor },
+	};
+	uint64_t before, hits, misses;
+
+	if (!side_exec(&floor, 0, "floor_hit", m->data.workload_fd) ||
+	    !(run_floor(&floor) > 0)) {
+		bench_fail(b, "floor_hit beside this program does not run");
+	}
+	(void)run_hits(m);
+	measure_alternate(sides, 2, (unsigned)bench_amount(b, 7, 11, 21));
+	bench_begin_row(b);
+	bench_add_text(b, "step", "whole hit, no socket");
+	bench_add_text(b, "value", "1024 B");
+	bench_add_number(b, "ns", sides[0].median);
+	bench_add_number(b, "floor_ns", sides[1].median);
+	bench_add_bar(b, "hit_over_floor",
+	    measure_ratio(&sides[0], &sides[1]));
+	side_stop(&floor);
+
+	before = allocation_count();
+	(void)run_hits(m);
+	hits = allocation_count() - before;
+	before = allocation_count();
+	/* Of the absent keys some come twice: one of each. */
+	for (uint32_t i = 0; i < KEYS; i++) {
+		struct workload_draw draw = { .number = 2 * KEYS + i };
+
+		workload_make_key(draw.key, draw.number);
+		(void)time_ops(m, op_miss_and_set, &draw, 1);
+	}
+	misses = allocation_count() - before;
+	bench_add_number(b, "allocations", (double)hits / DRAWS);
+	bench_add_bar(b, "hit_allocations", (double)hits / DRAWS);
+	bench_add_bar(b, "miss_allocations", (double)misses / KEYS);
+	close_micro(m);
+}
