@@ -91,7 +91,7 @@ BENCH_HELP := $(filter-out $(BENCH_PROGS) $(FLOOR_PROGS),$(call srcs,bench))
 UNIT	:= $(sort $(shell [ -d tests/unit ] && find tests/unit -name '*.c'))
 UNIT_HELP := $(foreach f,$(UNIT),$(if $(filter test_%,$(notdir $f)),,$f))
 
-KINDS	:= race crash sim
+KINDS	:= race crash sim fuzz
 PLAIN	:= $(foreach k,$(KINDS),$(wildcard tests/$k/$k_*.c))
 # Sources beside a race, crash or sim program that help all of its kind.
 help_of	= $(filter-out $(PLAIN),$(call srcs,$(patsubst %/,%,$(dir $(1)))))
@@ -378,17 +378,18 @@ bench-deps:
 check: deps
 	+@$(SUB) tests-test tests-asan-unit
 	@$(RUN) --quick lint unit:test unit:asan race:test crash:test \
-	    sim:test e2e
+	    sim:test fuzz:test e2e
 
 check-long: deps-long
 	+@$(SUB) tests-test tests-asan tests-tsan tests-clang tests-arm64
 	+@$(RUN) --long lint unit:test unit:asan unit:tsan unit:clang \
-	    race:test crash:test sim:test e2e race:asan crash:asan sim:asan \
+	    race:test crash:test sim:test fuzz:test e2e \
+	    race:asan crash:asan sim:asan fuzz:asan \
 	    race:tsan crash:tsan sim:tsan unit:arm64 race:arm64 mutants
 
 check-asan: deps
 	+@$(SUB) tests-asan
-	@$(RUN) --quick unit:asan race:asan crash:asan sim:asan
+	@$(RUN) --quick unit:asan race:asan crash:asan sim:asan fuzz:asan
 
 check-tsan: deps-long
 	+@$(SUB) tests-tsan

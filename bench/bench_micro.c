@@ -12,6 +12,7 @@
 
 #include "dataset.h"
 #include "epoch.h"
+#include "instruction_count.h"
 #include "interpose/allocation_count.h"
 #include "side.h"
 #include "sweep.h"
@@ -417,4 +418,63 @@ measure_over_floor(struct bench *b)
 	bench_add_bar(b, "hit_allocations", (double)hits / DRAWS);
 	bench_add_bar(b, "miss_allocations", (double)misses / KEYS);
 	close_micro(m);
+}
+/* External, so that callgrind finds it by name; see measure_instructions(). */
+void	micro_run_counted(struct micro *m);
+
+void __attribute__((noinline))
+micro_run_counted(struct micro *m)
+{
+	(void)time_ops(m, op_hit, draws_of(m, WORKLOAD_ZIPF), COUNTED_HITS);
+}
+
+/* What a run under callgrind is for; see instruction_count.h. */
+static int
+run_counted(const struct bench *b)
+{
+	struct micro *m = open_micro(b, COUNTED_KEYS, 1024);
+
+	(void)run_hits(m);
+	micro_run_counted(m);
+	close_micro(m);
+	return 0;
+}
+
+static void
+measure_instructions(struct bench *b)
+{
+	uint64_t count = instruction_count(COUNTED_OPTION,
+	    "micro_run_counted");
+
+	if (count == 0) {
+		bench_add_limit(b, "No instructions: valgrind is not "
+		    "installed.");
+		return;
+	}
+	bench_begin_row(b);
+	bench_add_text(b, "step", "whole hit, no socket");
+	bench_add_text(b, "value", "1024 B");
+	bench_add_number(b, "instructions", (double)count / COUNTED_HITS);
+}
+
+int
+main(int argc, char **argv)
+{
+	bool counted = argc == 2 && strcmp(argv[1], COUNTED_OPTION) == 0;
+	struct bench *b = bench_create("micro", counted ? 1 : argc, argv);
+
+	if (counted) {
+		return run_counted(b);
+	}
+	(void)measure_pin_core(0);
+	bench_add_setting(b, "keys", "%d, Zipf %.2f", KEYS, WORKLOAD_ZIPF_S);
+	measure_repeated(b, 64);
+	measure_repeated(b, 1024);
+	measure_once(b);
+	measure_over_floor(b);
+	measure_instructions(b);
+	bench_add_limit(b, "Key, time and a wrong-value check are in each "
+	    "step; steps above the segment (requests, freshness, permits) "
+	    "are not in it.");
+	return bench_finish(b);
 }
