@@ -213,7 +213,8 @@ build/obj/opt/.peers: FORCE
 $(call objs,opt,$(wildcard bench/peer*.c)): build/obj/opt/.peers
 
 BENCH_LIBS := $(if $(BENCH_HELP),build/obj/opt/libbench.a) \
-    $(if $(SIM),build/libweirsim.a) $(if $(SHM),build/libweirshm.a)
+    $(if $(SIM),build/libweirsim.a) $(if $(SHM),build/libweirshm.a) \
+    $(if $(CLIENT),build/obj/opt/libclient.a)
 
 define bench_rule
 $(1): $(call objs,opt,$(2)) $$(BENCH_LIBS)
@@ -308,7 +309,8 @@ $(patsubst tests/%.c,build/tests/%,$(1)): $(call objs,opt,$(1) $(E2E_HELP) \
 	$$(AT)$$(CC_opt) -o $$@ $$^ $$(LIBS_SHM)
 endef
 $(foreach p,$(E2E),$(eval $(call e2e_rule,$p)))
-build/tests/e2e/preload_%.so: build/obj/pic/tests/e2e/preload_%.o
+$(patsubst tests/%.c,build/tests/%.so,$(E2E_PRELOADS)): \
+    build/tests/%.so: build/obj/pic/tests/%.o
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(AT)$(CC_pic) -shared -o $@ $^

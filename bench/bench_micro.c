@@ -11,12 +11,11 @@
 #include <unistd.h>
 
 #include "dataset.h"
-#include "epoch.h"
 #include "instruction_count.h"
 #include "interpose/allocation_count.h"
+#include "micro_steps.h"
 #include "side.h"
 #include "sweep.h"
-#include "write.h"
 
 #define KEYS		100000
 #define DRAWS		(1u << 17)
@@ -25,161 +24,6 @@
 #define COUNTED_OPTION	"--counted-hits"
 #define EXPIRE_MS	1000
 #define SWEEP_BUDGET	4096
-
-/* A pool with one size of value, and what an operation needs. */
-struct micro {
-	const struct bench *b;
-	struct dataset	data;
-	struct clock_cache clock;
-	const struct workload_draw *draws;
-	uint64_t	count;
-	uint64_t	hard_ms;	/* of what is stored */
-	uint8_t		buffer[WORKLOAD_VALUE_MAX];
-	uint64_t	done;		/* so that no work is left out */
-};
-
-typedef bool (op_fn)(struct micro *m, const struct workload_draw *draw);
-
-static enum result
-get(struct micro *m, const char *bytes, struct read_hit *hit)
-{
-	struct key key;
-
-	(void)key_init(&key, &m->data.pool, bytes, WORKLOAD_KEY_BYTES);
-	return read_copy(&m->data.pool, &key, clock_cached_now(&m->clock),
-	    m->buffer, sizeof(m->buffer), hit);
-}
-
-static bool
-op_key(struct micro *m, const struct workload_draw *draw)
-{
-	struct key key;
-
-	(void)key_init(&key, &m->data.pool, draw->key, WORKLOAD_KEY_BYTES);
-	m->done += key.hash;
-	return true;
-}
-
-static bool
-op_get(struct micro *m, const struct workload_draw *draw)
-{
-	struct read_hit hit;
-	uint64_t word;
-
-	if (get(m, draw->key, &hit) != OK) {
-		return false;
-	}
-	memcpy(&word, m->buffer + m->data.w->value_bytes - sizeof(word),
-	    sizeof(word));
-	return word == workload_last_word(m->data.w, draw->number);
-}
-
-static bool
-op_miss(struct micro *m, const struct workload_draw *draw)
-{
-	struct read_hit hit;
-
-	return get(m, draw->key, &hit) == MISS;
-}
-
-/* A worker's hit, all of it: key, time, value, count. */
-static bool
-op_hit(struct micro *m, const struct workload_draw *draw)
-{
-	struct read_hit hit;
-
-	if (get(m, draw->key, &hit) != OK) {
-		return false;
-	}
-	access_touch(&m->data.pool, &hit);
-	return true;
-}
-
-static bool
-op_set(struct micro *m, const struct workload_draw *draw)
-{
-	struct key key;
-	struct entry_spec spec = {
-		.key = &key,
-		.value = m->buffer,
-		.value_bytes = m->data.w->value_bytes,
-		.soft_ms = UINT64_MAX,
-		.hard_ms = m->hard_ms,
-		.epoch = epoch_now(&m->data.pool),
-	};
-	uint64_t version;
-	uint64_t word = workload_last_word(m->data.w, draw->number);
-
-	memcpy(m->buffer + spec.value_bytes - sizeof(word), &word,
-	    sizeof(word));
-	(void)key_init(&key, &m->data.pool, draw->key, WORKLOAD_KEY_BYTES);
-	return write_set(&m->data.pool, &spec, clock_cached_now(&m->clock),
-	    &version) == OK;
-}
-
-static bool
-op_delete(struct micro *m, const struct workload_draw *draw)
-{
-	struct key key;
-
-	(void)key_init(&key, &m->data.pool, draw->key, WORKLOAD_KEY_BYTES);
-	return write_delete(&m->data.pool, &key, 0,
-	    clock_cached_now(&m->clock)) == OK;
-}
-
-static bool
-op_touch_expiry(struct micro *m, const struct workload_draw *draw)
-{
-	struct key key;
-
-	(void)key_init(&key, &m->data.pool, draw->key, WORKLOAD_KEY_BYTES);
-	return write_touch(&m->data.pool, &key, UINT64_MAX, UINT64_MAX, 0,
-	    clock_cached_now(&m->clock)) == OK;
-}
-
-static bool
-op_counter(struct micro *m, const struct workload_draw *draw)
-{
-	struct key key;
-	struct entry_spec spec = {
-		.key = &key,
-		.soft_ms = UINT64_MAX,
-		.hard_ms = UINT64_MAX,
-		.epoch = epoch_now(&m->data.pool),
-	};
-	int64_t number;
-	char bytes[WORKLOAD_KEY_BYTES];
-
-	memcpy(bytes, draw->key, sizeof(bytes));
-	bytes[0] = 'c';		/* beside the values of the same number */
-	(void)key_init(&key, &m->data.pool, bytes, sizeof(bytes));
-	return write_counter_add(&m->data.pool, &key, 1, 0, &spec,
-	    clock_cached_now(&m->clock), &number) == OK;
-}
-
-static bool
-op_miss_and_set(struct micro *m, const struct workload_draw *draw)
-{
-	return op_miss(m, draw) && op_set(m, draw);
-}
-
-/* Nanoseconds of one operation over count draws. */
-static inline double
-time_ops(struct micro *m, op_fn *op, const struct workload_draw *draws,
-    uint64_t count)
-{
-	uint64_t start = measure_now_ns();
-	uint64_t wrong = 0;
-
-	for (uint64_t i = 0; i < count; i++) {
-		wrong += !op(m, &draws[i]);
-	}
-	if (wrong != 0) {
-		bench_fail(m->b, "%llu of %llu operations failed",
-		    (unsigned long long)wrong, (unsigned long long)count);
-	}
-	return (double)(measure_now_ns() - start) / (double)count;
-}
 
 static const struct workload_draw *
 draws_of(const struct micro *m, enum workload_stream stream)
@@ -225,16 +69,16 @@ measure_repeated(struct bench *b, uint64_t value_bytes)
 {
 	static const struct {
 		const char	*step;
-		op_fn		*op;
+		micro_step_fn	*function;
 		enum workload_stream stream;
 	} steps[] = {
-		{ "build a key", op_key, WORKLOAD_ZIPF },
-		{ "get, hit", op_get, WORKLOAD_ZIPF },
-		{ "get, miss", op_miss, WORKLOAD_MISS },
-		{ "get and count", op_hit, WORKLOAD_ZIPF },
-		{ "new expiry", op_touch_expiry, WORKLOAD_ZIPF },
-		{ "set over another", op_set, WORKLOAD_ZIPF },
-		{ "counter, add", op_counter, WORKLOAD_ZIPF },
+		{ "build a key", micro_key, WORKLOAD_ZIPF },
+		{ "get, hit", micro_get, WORKLOAD_ZIPF },
+		{ "get, miss", micro_miss, WORKLOAD_MISS },
+		{ "get and count", micro_hit, WORKLOAD_ZIPF },
+		{ "new expiry", micro_touch_expiry, WORKLOAD_ZIPF },
+		{ "set over another", micro_set, WORKLOAD_ZIPF },
+		{ "counter, add", micro_counter, WORKLOAD_ZIPF },
 	};
 	struct micro *m = open_micro(b, KEYS, value_bytes);
 	unsigned rounds = (unsigned)bench_amount(b, 5, 11, 21);
@@ -242,10 +86,10 @@ measure_repeated(struct bench *b, uint64_t value_bytes)
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		double ns[MEASURE_MAX_ROUNDS];
 
-		(void)time_ops(m, steps[i].op, draws_of(m, steps[i].stream),
+		(void)micro_time(m, steps[i].function, draws_of(m, steps[i].stream),
 		    DRAWS);	/* warms up; makes the counters */
 		for (unsigned round = 0; round < rounds; round++) {
-			ns[round] = time_ops(m, steps[i].op,
+			ns[round] = micro_time(m, steps[i].function,
 			    draws_of(m, steps[i].stream), DRAWS);
 		}
 		add_row(b, steps[i].step, value_bytes, ns, rounds);
@@ -295,7 +139,7 @@ measure_split(struct bench *b, struct micro *m,
 	uint64_t buckets = count_buckets(&m->data.pool);
 
 	for (uint32_t i = 0; i < KEYS; i++) {
-		double ns = time_ops(m, op_set, &each[i], 1);
+		double ns = micro_time(m, micro_set, &each[i], 1);
 		uint64_t now = count_buckets(&m->data.pool);
 
 		if (now != buckets) {
@@ -349,12 +193,12 @@ measure_once(struct bench *b)
 	struct micro *growing = open_micro(b, 1, 64);
 	double ns;
 
-	ns = time_ops(full, op_delete, each, KEYS);
+	ns = micro_time(full, micro_delete, each, KEYS);
 	add_row(b, "delete", 64, &ns, 1);
-	ns = time_ops(full, op_set, each, KEYS);
+	ns = micro_time(full, micro_set, each, KEYS);
 	add_row(b, "set, index of its size", 64, &ns, 1);
 	full->hard_ms = clock_boot_now().ms + EXPIRE_MS;
-	(void)time_ops(full, op_set, each, KEYS);
+	(void)micro_time(full, micro_set, each, KEYS);
 	measure_sweep(b, full);
 	measure_split(b, growing, each);
 	close_micro(full);
@@ -367,7 +211,7 @@ run_hits(void *micro)
 {
 	struct micro *m = micro;
 
-	return time_ops(m, op_hit, draws_of(m, WORKLOAD_ZIPF), DRAWS);
+	return micro_time(m, micro_hit, draws_of(m, WORKLOAD_ZIPF), DRAWS);
 }
 
 static double
@@ -411,7 +255,7 @@ measure_over_floor(struct bench *b)
 		struct workload_draw draw = { .number = 2 * KEYS + i };
 
 		workload_make_key(draw.key, draw.number);
-		(void)time_ops(m, op_miss_and_set, &draw, 1);
+		(void)micro_time(m, micro_miss_and_set, &draw, 1);
 	}
 	misses = allocation_count() - before;
 	bench_add_number(b, "allocations", (double)hits / DRAWS);
@@ -425,7 +269,7 @@ void	micro_run_counted(struct micro *m);
 void __attribute__((noinline))
 micro_run_counted(struct micro *m)
 {
-	(void)time_ops(m, op_hit, draws_of(m, WORKLOAD_ZIPF), COUNTED_HITS);
+	(void)micro_time(m, micro_hit, draws_of(m, WORKLOAD_ZIPF), COUNTED_HITS);
 }
 
 /* What a run under callgrind is for; see instruction_count.h. */

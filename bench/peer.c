@@ -35,7 +35,7 @@ start_server(const struct peer *p)
 	(void)dup2(null, STDIN_FILENO);
 	(void)dup2(null, STDOUT_FILENO);
 	(void)dup2(null, STDERR_FILENO);
-	p->ops->execute(p->folder);
+	p->ops->execute(p);
 	_exit(127);
 }
 
@@ -85,8 +85,11 @@ static double
 run(void *client, uint32_t order)
 {
 	const struct client *c = client;
+	const struct peer_ops *ops = c->peer->ops;
 
-	return workload_pass(c->peer->w, order, c->peer->ops->get, c->handle);
+	return (order & WORKLOAD_SETS) != 0 ?
+	    workload_set_pass(c->peer->w, order, ops->set, c->handle) :
+	    workload_pass(c->peer->w, order, ops->get, c->handle);
 }
 
 static void
@@ -98,6 +101,26 @@ serve_client(void *peer, int fd)
 	if (client.handle != NULL) {
 		side_serve(fd, run, &client);
 	}
+}
+
+bool
+peer_start_client(struct peer *p, struct side *side, unsigned core)
+{
+	return side_fork(side, core, serve_client, p);
+}
+
+/* What it says of itself, with a handle of its own. */
+static uint64_t
+count_bytes(const struct peer *p)
+{
+	void *handle = p->ops->count_bytes == NULL ? NULL :
+	    p->ops->open(p->folder, true);
+	uint64_t bytes = 0;
+
+	if (handle != NULL && !p->ops->count_bytes(handle, &bytes)) {
+		bytes = 0;
+	}
+	return handle != NULL && p->ops->finish(handle) ? bytes : 0;
 }
 
 const char *
@@ -122,52 +145,102 @@ peer_start(struct peer *p, const struct peer_ops *ops,
 		return "it is not installed or does not start";
 	}
 	ops->version(handle, p->version, sizeof(p->version));
+	p->bytes_empty = count_bytes(p);
 	if (!store_all(p, handle)) {
 		peer_stop(p);
 		return "it does not store the workload";
 	}
-	if (!side_fork(&p->client, 0, serve_client, p)) {
+	p->bytes_filled = count_bytes(p);
+	if (!peer_start_client(p, &p->client, 0)) {
 		peer_stop(p);
 		return "no process for its client";
 	}
 	return NULL;
 }
 
-void
-peer_move_server(const struct peer *p, unsigned core)
+static void	move_process(pid_t pid, const cpu_set_t *to);
+
+/* One thread, and the children that it has. */
+static void
+move_task(pid_t pid, const char *task, const cpu_set_t *to)
+{
+	char path[64];
+	FILE *children;
+	int child;
+
+	(void)sched_setaffinity(atoi(task), sizeof(*to), to);
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children",
+	    (int)pid, atoi(task));
+	children = fopen(path, "re");
+	while (children != NULL && fscanf(children, "%d", &child) == 1) {
+		move_process(child, to);
+	}
+	if (children != NULL) {
+		fclose(children);
+	}
+}
+
+static void
+move_process(pid_t pid, const cpu_set_t *to)
 {
 	char path[64];
 	DIR *tasks;
 	const struct dirent *entry;
-	cpu_set_t before, one;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)p->server);
-	tasks = p->server == 0 ? NULL : opendir(path);
-	if (tasks == NULL) {
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	tasks = opendir(path);
+	while (tasks != NULL && (entry = readdir(tasks)) != NULL) {
+		if (atoi(entry->d_name) > 0) {
+			move_task(pid, entry->d_name, to);
+		}
+	}
+	if (tasks != NULL) {
+		closedir(tasks);
+	}
+}
+
+void
+peer_move_server(const struct peer *p, unsigned core)
+{
+	cpu_set_t before, to;
+
+	if (p->server == 0) {
 		return;
 	}
 	/* Which core is the nth, measure.h knows: ask it by going there. */
 	(void)sched_getaffinity(0, sizeof(before), &before);
-	(void)measure_pin_core(core);
-	(void)sched_getaffinity(0, sizeof(one), &one);
-	(void)sched_setaffinity(0, sizeof(before), &before);
-	while ((entry = readdir(tasks)) != NULL) {
-		int task = atoi(entry->d_name);
-
-		if (task > 0) {
-			(void)sched_setaffinity(task, sizeof(one), &one);
-		}
+	to = before;
+	if (core != PEER_ANY_CORE) {
+		(void)measure_pin_core(core);
+		(void)sched_getaffinity(0, sizeof(to), &to);
+		(void)sched_setaffinity(0, sizeof(before), &before);
 	}
-	closedir(tasks);
+	move_process(p->server, &to);
+}
+
+/* A server has children and files to clear away, if it is let. */
+static bool
+stops_in_time(pid_t server)
+{
+	const struct timespec pause = { .tv_nsec = START_PAUSE_NS };
+
+	(void)kill(server, SIGTERM);
+	for (unsigned i = 0; i < START_TRIES; i++) {
+		if (waitpid(server, NULL, WNOHANG) == server) {
+			return true;
+		}
+		(void)nanosleep(&pause, NULL);
+	}
+	return false;
 }
 
 void
 peer_stop(struct peer *p)
 {
 	side_stop(&p->client);
-	if (p->server > 0) {
+	if (p->server > 0 && !stops_in_time(p->server)) {
 		(void)kill(p->server, SIGKILL);
 		(void)waitpid(p->server, NULL, 0);
-		p->server = 0;
 	}
+	p->server = 0;
 }

@@ -19,14 +19,15 @@
 #define MAX_ARGUMENTS	32
 
 static void
-execute(const char *folder)
+execute(const struct peer *p)
 {
 	static char words[4096];
 	char socket[4096];
 	char *argv[MAX_ARGUMENTS + 6];
 	int argc = 0;
 
-	(void)snprintf(socket, sizeof(socket), "%s/memcached.sock", folder);
+	(void)snprintf(socket, sizeof(socket), "%s/memcached.sock",
+	    p->folder);
 	argv[argc++] = strdup("memcached");
 	argv[argc++] = strdup("-s");
 	argv[argc++] = socket;
@@ -92,6 +93,52 @@ get(void *handle, const char *key, void *buffer)
 	return true;
 }
 
+struct slabs {
+	uint64_t	chunk_bytes;	/* of the class that is listed */
+	uint64_t	sum_bytes;	/* of chunks in use */
+	uint64_t	hash_bytes;
+};
+
+/* "12:chunk_size" comes before "12:used_chunks"; "hash_bytes" is alone. */
+static memcached_return_t
+see_number(const memcached_instance_st *server, const char *key,
+    size_t key_length, const char *value, size_t value_length, void *arg)
+{
+	struct slabs *slabs = arg;
+	char name[64], digits[32];
+	const char *colon;
+	uint64_t number;
+
+	(void)server;
+	(void)snprintf(name, sizeof(name), "%.*s", (int)key_length, key);
+	(void)snprintf(digits, sizeof(digits), "%.*s", (int)value_length,
+	    value);
+	number = strtoull(digits, NULL, 10);
+	colon = strchr(name, ':');
+	if (colon != NULL && strcmp(colon, ":chunk_size") == 0) {
+		slabs->chunk_bytes = number;
+	} else if (colon != NULL && strcmp(colon, ":used_chunks") == 0) {
+		slabs->sum_bytes += number * slabs->chunk_bytes;
+	} else if (strcmp(name, "hash_bytes") == 0) {
+		slabs->hash_bytes = number;
+	}
+	return MEMCACHED_SUCCESS;
+}
+
+static bool
+count_bytes(void *handle, uint64_t *bytes)
+{
+	struct slabs slabs = { 0 };
+	bool fine = memcached_stat_execute(handle, "slabs", see_number,
+	    &slabs) == MEMCACHED_SUCCESS && memcached_stat_execute(handle,
+	    NULL, see_number, &slabs) == MEMCACHED_SUCCESS;
+
+	/* With no entries its first table would count for nothing. */
+	*bytes = slabs.sum_bytes == 0 ? 0 :
+	    slabs.sum_bytes + slabs.hash_bytes;
+	return fine;
+}
+
 static void
 version(void *handle, char *text, size_t bytes)
 {
@@ -111,6 +158,8 @@ const struct peer_ops peer_memcached = {
 	.store = store,
 	.finish = finish,
 	.get = get,
+	.set = store,
+	.count_bytes = count_bytes,
 	.version = version,
 };
 

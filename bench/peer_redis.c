@@ -24,14 +24,15 @@ struct connection {
 };
 
 static void
-execute(const char *folder)
+execute(const struct peer *p)
 {
 	char conf[4096], socket[4096];
 
-	(void)snprintf(socket, sizeof(socket), "%s/redis.sock", folder);
+	(void)snprintf(socket, sizeof(socket), "%s/redis.sock", p->folder);
 	if (peer_file_path("redis.conf", conf, sizeof(conf))) {
 		(void)execlp("redis-server", "redis-server", conf,
-		    "--unixsocket", socket, "--dir", folder, (char *)NULL);
+		    "--unixsocket", socket, "--dir", p->folder,
+		    (char *)NULL);
 	}
 }
 
@@ -109,6 +110,33 @@ get(void *handle, const char *key, void *buffer)
 	return found;
 }
 
+static bool
+set(void *handle, const char *key, const void *value, size_t bytes)
+{
+	struct connection *c = handle;
+	redisReply *reply = redisCommand(c->context, "SET %b %b", key,
+	    (size_t)WORKLOAD_KEY_BYTES, value, bytes);
+	bool fine = reply != NULL && reply->type == REDIS_REPLY_STATUS;
+
+	freeReplyObject(reply);
+	return fine;
+}
+
+static bool
+count_bytes(void *handle, uint64_t *bytes)
+{
+	static const char name[] = "used_memory:";
+	struct connection *c = handle;
+	redisReply *reply = redisCommand(c->context, "INFO memory");
+	const char *line = reply == NULL || reply->str == NULL ? NULL :
+	    strstr(reply->str, name);
+
+	*bytes = line == NULL ? 0 :
+	    strtoull(line + sizeof(name) - 1, NULL, 10);
+	freeReplyObject(reply);
+	return line != NULL;
+}
+
 static void
 version(void *handle, char *text, size_t bytes)
 {
@@ -129,6 +157,8 @@ const struct peer_ops peer_redis = {
 	.store = store,
 	.finish = finish,
 	.get = get,
+	.set = set,
+	.count_bytes = count_bytes,
 	.version = version,
 };
 

@@ -25,14 +25,40 @@ workload_make_key(char key[WORKLOAD_KEY_BYTES + 1], uint32_t number)
 void
 workload_make_value(const struct workload *w, void *value, uint32_t number)
 {
-	uint64_t words = w->value_bytes / sizeof(uint64_t);
-	uint64_t word = workload_last_word(w, number) - words;
+	uint64_t at = w->value_bytes;
+	uint64_t word = workload_last_word(w, number);
 
-	for (uint64_t i = 0; i < words; i++) {
-		word++;
-		memcpy((uint8_t *)value + i * sizeof(word), &word,
+	for (; at >= sizeof(word); at -= sizeof(word), word--) {
+		memcpy((uint8_t *)value + at - sizeof(word), &word,
 		    sizeof(word));
 	}
+	memset(value, 0, at);
+}
+
+double
+workload_set_pass(const struct workload *w, uint32_t order,
+    workload_set_fn *set, void *argument)
+{
+	static _Alignas(64) uint8_t value[WORKLOAD_VALUE_MAX];
+	uint64_t count = w->draw_count >> (order >> 8 & 0xff);
+	const struct workload_draw *draw = w->draws +
+	    (order & 0xff) * w->draw_count;
+	uint8_t *last = value + w->value_bytes - sizeof(uint64_t);
+	uint64_t start;
+
+	workload_make_value(w, value, 0);
+	start = measure_now_ns();
+	for (uint64_t i = 0; i < count; i++, draw++) {
+		uint64_t word = workload_last_word(w, draw->number);
+
+		/* The word that a get checks: making all costs each side. */
+		memcpy(last, &word, sizeof(word));
+		if (!set(argument, draw->key, value, w->value_bytes)) {
+			return (double)NAN;
+		}
+	}
+	return count == 0 ? (double)NAN :
+	    (double)(measure_now_ns() - start) / (double)count;
 }
 
 /*

@@ -40,7 +40,7 @@ _Static_assert(sizeof(struct workload_draw) == 32, "two to a cache line");
 
 struct workload {
 	uint64_t	key_count;
-	uint64_t	value_bytes;	/* a multiple of 8 */
+	uint64_t	value_bytes;	/* 8 at least */
 	uint64_t	draw_count;	/* of each stream */
 	uint64_t	unused;
 	struct workload_draw draws[];
@@ -56,7 +56,10 @@ const struct workload *workload_map(int fd);
 /* Writes WORKLOAD_KEY_BYTES bytes, and 0 behind them. */
 void	workload_make_key(char key[WORKLOAD_KEY_BYTES + 1], uint32_t number);
 
-/* Writes value_bytes bytes, every word of them the number's own. */
+/*
+ * Writes value_bytes bytes, every word of them the number's own, counted from
+ * the end; what is left over at the start is 0.
+ */
 void	workload_make_value(const struct workload *w, void *value,
 	    uint32_t number);
 
@@ -67,6 +70,9 @@ workload_last_word(const struct workload *w, uint32_t number)
 	return (number + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15) +
 	    w->value_bytes / sizeof(uint64_t);
 }
+
+/* Set in an order: the stream is stored, not asked for. */
+#define WORKLOAD_SETS	0x10000u
 
 /* An order for a side: a stream, and how often to halve its length. */
 static inline uint32_t
@@ -89,7 +95,7 @@ workload_pass(const struct workload *w, uint32_t order, workload_get_fn *get,
 {
 	static _Alignas(64) uint8_t buffer[WORKLOAD_VALUE_MAX];
 	uint32_t stream = order & 0xff;
-	uint64_t count = w->draw_count >> (order >> 8);
+	uint64_t count = w->draw_count >> (order >> 8 & 0xff);
 	const struct workload_draw *draw = w->draws + stream * w->draw_count;
 	const uint8_t *last = buffer + w->value_bytes - sizeof(uint64_t);
 	uint64_t wrong = 0;
@@ -109,5 +115,13 @@ workload_pass(const struct workload *w, uint32_t order, workload_get_fn *get,
 	return wrong != 0 || count == 0 ? (double)NAN :
 	    (double)(measure_now_ns() - start) / (double)count;
 }
+
+/* Stores: true when it is done. */
+typedef bool (workload_set_fn)(void *argument, const char *key,
+    const void *value, size_t bytes);
+
+/* The same for stores; what is stored is what workload_pass() looks for. */
+double	workload_set_pass(const struct workload *w, uint32_t order,
+	    workload_set_fn *set, void *argument);
 
 #endif

@@ -110,7 +110,7 @@ chain_begin(const struct pool *pool, const struct entry_spec *spec,
 {
 	_Atomic uint64_t *slot;
 	bool moved = false;
-	enum result result = write_head(spec, now, &writer->entry);
+	enum result result = write_head(pool, spec, now, &writer->entry);
 
 	if (result != OK) {
 		return result;

@@ -192,7 +192,8 @@ extent_acquire(const struct pool *pool, uint32_t shard,
 	 * Also when it got one: a poor shard that lives on what it reclaims
 	 * itself would else never be given any.
 	 */
-	set_wanted(pool, shard, poor && extent_free_count(pool) == 0);
+	set_wanted(pool, shard, poor && extent_free_count(pool) == 0 &&
+	    !(FAULT(poor_stops_wanting) && extent != 0));
 	extent_pool_unlock(pool);
 	if (extent == 0) {
 		return FULL;

@@ -5,6 +5,7 @@
  */
 #include "pin.h"
 
+#include "fault.h"
 #include "point.h"
 #include "shm_fence.h"
 
@@ -40,7 +41,7 @@ pin_acquire(const struct pool *pool, uint32_t extent, uint64_t generation)
 	SHM_POINT(pin_stored);
 	/* Pairs with the release store of extent_open(). */
 	if (atomic_load_explicit(&pool->generations[extent],
-	    memory_order_acquire) != generation) {
+	    memory_order_acquire) != generation && !FAULT(pin_no_recheck)) {
 		atomic_store_explicit(word, count, memory_order_release);
 		stats_add(pool->stats, STAT_pins_refused, 1);
 		return false;

@@ -132,7 +132,8 @@ shard_note_expiry(const struct pool *pool, uint32_t shard, uint32_t extent,
 	if (hard_ms < info->earliest_ms) {
 		info->earliest_ms = hard_ms;
 	}
-	if (extent == sp->sweep_extent && hard_ms < sp->sweep_earliest_ms) {
+	if (extent == sp->sweep_extent && hard_ms < sp->sweep_earliest_ms &&
+	    !FAULT(sweep_forgets_touch)) {
 		sp->sweep_earliest_ms = hard_ms;
 	}
 }

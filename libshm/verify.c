@@ -205,6 +205,35 @@ check_bucket(struct verify_state *v, uint64_t bucket, uint64_t count)
 	}
 }
 
+static bool
+line_is_empty(const struct index_line *line)
+{
+	for (unsigned w = 0; line != NULL && w < LINE_SLOTS; w++) {
+		/* Relaxed: under the lock. */
+		if (atomic_load_explicit(&line->word[w],
+		    memory_order_relaxed) != 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* I6: who takes such a line fills its first words alone. */
+static void
+check_unused_lines(struct verify_state *v)
+{
+	uint64_t lines = index_lines_of(v->pool, v->shard, DIR_OVERFLOW);
+
+	for (uint64_t i = 1; i < lines && i / 64 < v->pool->g.mark_words;
+	    i++) {
+		if ((v->marks[i / 64] >> (i % 64) & 1) == 0 &&
+		    !line_is_empty(index_line(v->pool, v->shard,
+		    DIR_OVERFLOW, i))) {
+			verify_fault(v, 6, i, "unused line is not empty");
+		}
+	}
+}
+
 static void
 check_marks(struct verify_state *v)
 {
@@ -276,6 +305,7 @@ check_shard(struct verify_state *v)
 		}
 	}
 	check_marks(v);
+	check_unused_lines(v);
 	check_books(v);
 	verify_extents(v);
 }

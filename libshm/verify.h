@@ -10,7 +10,8 @@
  *	    is even, at a whole entry below the committed length
  *	I4  that entry's hash belongs to this shard, bucket and tag
  *	I5  no place and no key is linked twice
- *	I6  an overflow line belongs to one bucket; marks are those in use
+ *	I6  an overflow line belongs to one bucket; marks are those in use, and
+ *	    lines not in use are empty
  *	I7  checksums are right
  *	I8  live bytes and entries of each extent, entries of the shard and of
  *	    main are what the index says

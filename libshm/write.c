@@ -18,8 +18,8 @@
 #define ROOM_TRIES	16
 
 enum result
-write_head(const struct entry_spec *spec, struct boot_ms now,
-    struct entry_head *head)
+write_head(const struct pool *pool, const struct entry_spec *spec,
+    struct boot_ms now, struct entry_head *head)
 {
 	if (spec->key->length - 1 >= KEY_MAX_BYTES) {
 		return KEY_INVALID;
@@ -34,7 +34,8 @@ write_head(const struct entry_spec *spec, struct boot_ms now,
 	head->hash = spec->key->hash;
 	head->sequence = 0;
 	head->created_ms = now.ms;
-	head->epoch = spec->epoch;
+	/* A number from the future would outlive every purge until then. */
+	head->epoch = epoch_clamp(pool, spec->epoch);
 	head->soft = entry_span(now.ms, spec->soft_ms);
 	head->hard = entry_span(now.ms, spec->hard_ms);
 	head->key_bytes = (uint16_t)spec->key->length;
@@ -240,7 +241,7 @@ write_set(const struct pool *pool, const struct entry_spec *spec,
     struct boot_ms now, uint64_t *version)
 {
 	struct entry_head head;
-	enum result result = write_head(spec, now, &head);
+	enum result result = write_head(pool, spec, now, &head);
 
 	if (result != OK) {
 		return result;
@@ -347,7 +348,7 @@ create_counter(const struct pool *pool, uint32_t shard,
 	struct entry_head head;
 	_Atomic uint64_t *slot;
 	enum evict_queue queue;
-	enum result result = write_head(spec, now, &head);
+	enum result result = write_head(pool, spec, now, &head);
 
 	if (result != OK) {
 		shard_leave(pool, shard);

@@ -29,7 +29,7 @@ struct entry_spec {
 	uint8_t		flags;		/* ENTRY_USER_FLAGS */
 	uint64_t	soft_ms;	/* boot time; UINT64_MAX never */
 	uint64_t	hard_ms;	/* boot time; UINT64_MAX never */
-	uint64_t	epoch;		/* of the request; see epoch_now() */
+	uint64_t	epoch;		/* of the request, cut to epoch_now() */
 	enum set_when	when;
 	uint64_t	version;	/* for SET_IF_VERSION */
 };
@@ -68,7 +68,8 @@ enum result write_counter_add(const struct pool *pool, const struct key *key,
  * For chain_write.c: check a spec and make its header for now; OK or what is
  * wrong with it.
  */
-enum result write_head(const struct entry_spec *spec, struct boot_ms now,
+enum result write_head(const struct pool *pool,
+    const struct entry_spec *spec, struct boot_ms now,
     struct entry_head *head);
 
 /*

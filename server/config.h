@@ -49,7 +49,7 @@ struct config {
 	gid_t		socket_group;		/* (gid_t)-1: as it is */
 	gid_t		admin_group;		/* full; (gid_t)-1: owner */
 	gid_t		admin_read_group;	/* read-only; (gid_t)-1 none */
-	char		admin_listen[CONFIG_NAME_BYTES]; /* "off" or host:port */
+	char		admin_listen[CONFIG_NAME_BYTES]; /* off or host:port */
 	char		user[CONFIG_NAME_BYTES];	/* to drop to if root */
 	uint32_t	workers;
 	uint32_t	max_clients;

@@ -103,7 +103,8 @@ connection_reject(struct connection *conn, const char *why)
 		return;
 	}
 	worker_count_hangup(conn->worker);
-	log_line(LOG_LEVEL_WARNING, "client-dropped", "pid=%d uid=%u why=\"%s\"",
+	log_line(LOG_LEVEL_WARNING, "client-dropped",
+	    "pid=%d uid=%u why=\"%s\"",
 	    (int)conn->peer.pid, conn->peer.uid, why);
 	connection_answer_text(conn, &conn->frame, INVALID, why);
 	conn->closing = true;

@@ -21,7 +21,7 @@ struct heritage {
 	int		admin_socket;		/* admin.sock */
 	int		http_socket;		/* admin port; -1: off */
 	/* set in each child after its fork */
-	uint32_t	process;		/* index in control->processes */
+	uint32_t	process;		/* in control->processes */
 	uint64_t	incarnation;
 };
 

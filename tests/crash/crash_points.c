@@ -87,14 +87,14 @@ kill_once(struct world *world, const struct plan *plan, bool together,
 	if (!world_check(world)) {
 		return false;
 	}
-	world_work(world, PARENT_OPERATIONS);
+	world_work(world, WORLD_PARENT, PARENT_OPERATIONS);
 	return *world_error(world) == '\0';
 }
 
 static void
 run_target(struct plain_test *test, const struct target *target)
 {
-	uint64_t kills = plain_amount(test, 2, 20), met_count = 0;
+	uint64_t kills = plain_amount(test, 4, 20), met_count = 0;
 	char name[80];
 	struct prng prng;
 	struct world world;

@@ -83,7 +83,7 @@ kill_some(struct world *world, struct prng *prng)
 	if (!world_check(world)) {
 		return false;
 	}
-	world_work(world, PARENT_OPERATIONS);
+	world_work(world, WORLD_PARENT, PARENT_OPERATIONS);
 	return *world_error(world) == '\0';
 }
 

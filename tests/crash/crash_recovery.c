@@ -80,7 +80,7 @@ check_death_in_recovery(struct plain_test *test, const char *point)
 	if (good) {
 		/* A shard that was emptied serves like any other. */
 		world.emptied_shard = WORLD_NO_SHARD;
-		world_work(&world, PARENT_OPERATIONS);
+		world_work(&world, WORLD_PARENT, PARENT_OPERATIONS);
 		good = world_check(&world);
 	}
 	(void)plain_check(test, name, good && *world_error(&world) == '\0',
@@ -109,7 +109,7 @@ check_death_in_emptying(struct plain_test *test)
 	good = good && world_check(&world);
 	world.emptied_shard = WORLD_NO_SHARD;
 	if (good) {
-		world_work(&world, PARENT_OPERATIONS);
+		world_work(&world, WORLD_PARENT, PARENT_OPERATIONS);
 		good = world_check(&world);
 	}
 	(void)plain_check(test, name, good && *world_error(&world) == '\0',

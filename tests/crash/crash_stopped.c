@@ -23,6 +23,10 @@
 /* How long a caller may be held up: some locks one after the other. */
 #define HELD_UP_MS_MOST		(20ull * LOCK_TIMEOUT_MS)
 
+/* So often is asked until somebody says BUSY, and then no more. */
+#define CALLS_MOST		64u
+#define BUSY_ENOUGH		3u
+
 #define VICTIM_OPERATIONS	30000u
 #define PARENT_OPERATIONS	500u
 #define NS_PER_MS		1000000ull
@@ -69,9 +73,22 @@ count(struct world *world, struct tally *tally, enum result result,
 	}
 }
 
+/* The next key after *number that lies in that shard. */
+static struct key
+key_of_shard(const struct world *world, uint32_t shard, uint32_t *number,
+    char *name)
+{
+	struct key key;
+
+	do {
+		key = worker_key(&world->pool, ++*number, name);
+	} while (pool_shard_of(&world->pool, key.hash) != shard);
+	return key;
+}
+
 /*
- * Keys of the parent that the ledger does not hold: what is asked of them is
- * whether the calls end.
+ * Keys that the ledger does not hold, in one shard after the other: what is
+ * asked of them is whether the calls end.
  */
 static void
 call_all_shards(struct world *world, uint32_t calls, size_t bytes,
@@ -79,12 +96,14 @@ call_all_shards(struct world *world, uint32_t calls, size_t bytes,
 {
 	struct boot_ms now = { atomic_load(&world->shared->now_ms) };
 	uint8_t *value = calloc(1, bytes);
+	uint32_t number = LEDGER_KEYS_MAX;
 
-	for (uint32_t i = 0; value != NULL && i < calls; i++) {
+	for (uint32_t i = 0; value != NULL && i < calls &&
+	    tally->busy < BUSY_ENOUGH; i++) {
 		uint64_t start_ms = now_ms(), version;
 		char name[16];
-		struct key key = worker_key(&world->pool,
-		    LEDGER_KEYS_MAX + i, name);
+		struct key key = key_of_shard(world,
+		    i % world->pool.g.shard_count, &number, name);
 		struct entry_spec spec = {
 			.key = &key, .value = value, .value_bytes = bytes,
 			.soft_ms = UINT64_MAX, .hard_ms = UINT64_MAX,
@@ -111,7 +130,6 @@ struct stop_case {
 	const char	*name;
 	const char	*point;
 	const char	*profile;
-	uint32_t	calls;
 	size_t		bytes;
 	bool		purge;
 };
@@ -130,7 +148,7 @@ look_at_others(struct world *world, const struct stop_case *c)
 		count(world, &tally, epoch_purge_tag(&world->pool, 1,
 		    EPOCH_KIND_SOFT, &number), start_ms, "purge");
 	} else {
-		call_all_shards(world, c->calls, c->bytes, &tally);
+		call_all_shards(world, CALLS_MOST, c->bytes, &tally);
 	}
 	printf("# %s: %llu done, %llu busy, %llu full, longest %llu ms\n",
 	    c->name, (unsigned long long)tally.ok,
@@ -188,7 +206,7 @@ run_case(struct plain_test *test, const struct stop_case *c, bool killed)
 	end_stopped(&world, victim, killed);
 	good = good && world_check(&world);
 	if (good) {
-		world_work(&world, PARENT_OPERATIONS);
+		world_work(&world, WORLD_PARENT, PARENT_OPERATIONS);
 		good = world_check(&world);
 	}
 	(void)plain_check(test, name, good && *world_error(&world) == '\0',
@@ -200,14 +218,11 @@ int
 main(int argc, char **argv)
 {
 	static const struct stop_case cases[] = {
-		{ "stopped_in_a_shard", "append_committed", "roomy", 4, 100,
-		    false },
-		{ "stopped_in_a_reclaim", "move_linked", "tight", 4, 2000,
-		    false },
-		{ "stopped_with_the_free_list", "extent_popped", "tight", 6,
+		{ "stopped_in_a_shard", "append_committed", "roomy", 100, false },
+		{ "stopped_in_a_reclaim", "move_linked", "tight", 2000, false },
+		{ "stopped_with_the_free_list", "extent_popped", "tight",
 		    3000, false },
-		{ "stopped_in_a_purge", "epoch_row_written", "roomy", 1, 1,
-		    true },
+		{ "stopped_in_a_purge", "epoch_row_written", "roomy", 1, true },
 	};
 	struct plain_test test;
 

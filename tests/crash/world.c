@@ -222,7 +222,9 @@ world_open(struct world *world, const struct profile *profile, uint64_t seed)
 	pool_become_worker(&world->pool, WORLD_PARENT);
 	world->scratch = malloc(verify_scratch_bytes(&world->pool));
 	atomic_store(&world->shared->now_ms, FIRST_MS);
-	world_work(world, profile->fill_ops);
+	for (uint32_t number = 0; number < WORLD_WORKERS; number++) {
+		world_work(world, number, profile->fill_ops / WORLD_WORKERS);
+	}
 	world->reader = spawn_reader(world);
 	return world->scratch != NULL && world->reader > 0 &&
 	    *world_error(world) == '\0';
@@ -337,7 +339,7 @@ world_bury(struct world *world, uint32_t number)
 }
 
 void
-world_work(struct world *world, uint32_t operations)
+world_work(struct world *world, uint32_t number, uint32_t operations)
 {
 	uint8_t *buffer = malloc(WORKER_VALUE_MAX);
 	struct worker worker;
@@ -345,7 +347,7 @@ world_work(struct world *world, uint32_t operations)
 	if (buffer == NULL) {
 		abort();	/* no memory for a test */
 	}
-	worker_init(&worker, world, WORLD_PARENT, world->seed * 7919 +
+	worker_init(&worker, world, number, world->seed * 7919 +
 	    ++world->rounds, buffer);
 	for (uint32_t i = 0; i < operations && worker_step(&worker); i++) {
 		continue;

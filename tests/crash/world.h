@@ -122,8 +122,9 @@ void	world_bury(struct world *world, uint32_t number);
  */
 bool	world_check(struct world *world);
 
-/* The parent works, too. */
-void	world_work(struct world *world, uint32_t operations);
+/* The parent works, as the worker of that number, which does not run. */
+void	world_work(struct world *world, uint32_t number,
+    uint32_t operations);
 
 uint64_t world_stat(const struct world *world, enum stat_id stat);
 

@@ -86,6 +86,21 @@ become_daemon(const struct scene *scene, pid_t parent)
 	_exit(127);
 }
 
+bool
+scene_can_run(const struct scene *scene)
+{
+	char path[SCENE_PATH_BYTES * 4];
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		program_path(path, sizeof(path), "weird");
+		_exit((scene->uid == 0 || setresuid(scene->uid, scene->uid,
+		    scene->uid) == 0) && access(path, X_OK) == 0 ? 0 : 1);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
 struct start {
 	struct scene	*scene;
 	struct weir	*handle;

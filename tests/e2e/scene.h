@@ -34,6 +34,8 @@ struct scene {
 	pid_t		pid;		/* of the supervisor; 0: none */
 };
 
+/* May the user of the scene execute the program at all? */
+bool	scene_can_run(const struct scene *scene);
 /*
  * Start, or start again after scene_kill(), and wait until it answers.  The
  * daemon dies with the calling process.  False: it does not get ready.
@@ -70,7 +72,8 @@ uint64_t scene_now_us(void);
 
 /* ---- values ---- */
 
-#define SCENE_VALUE_MAX	(256u << 10)
+/* Below what a pool of 16 MiB takes. */
+#define SCENE_VALUE_MAX	(128u << 10)
 
 /* The bytes of a value, at least 24 of them; length follows from both. */
 size_t	scene_value_make(uint8_t *out, uint64_t key, uint64_t sequence);

@@ -370,3 +370,14 @@ Test(epoch, the_number_is_raised_after_what_it_stands_for)
 	cr_expect_geq(looks, 2);
 }
 #endif
+
+Test(epoch, a_number_from_the_future_does_not_outlive_a_purge)
+{
+	struct pool pool = test_pool_one_shard();
+	uint64_t number;
+
+	store_at(&pool, "a", 0, epoch_now(&pool) + 1000);
+	cr_assert_eq(epoch_purge_all(&pool, EPOCH_KIND_HARD, &number), OK);
+	cr_expect_str_eq(get(&pool, "a"), "MISS");
+	EXPECT_SOUND(&pool);
+}

@@ -316,3 +316,36 @@ Test(read, an_entry_with_lengths_that_lie_is_a_miss)
 	atomic_store(&entry->word[3], word[3]);
 	cr_expect_str_eq(test_pool_get(&pool, &key, now), "v");
 }
+
+Test(read, generations_that_begin_again_at_0_mislead_nobody)
+{
+	struct pool pool = test_pool_one_shard();
+	char text[TEST_KEY_BYTES];
+	unsigned wrapped = 0;
+
+	/* Each extent wraps at its first or second reuse. */
+	for (uint32_t e = 1; e <= pool.g.extent_count; e++) {
+		uint64_t g = atomic_load(&pool.generations[e]);
+
+		atomic_store(&pool.generations[e], UINT64_MAX - 3 + (g & 1));
+	}
+	for (unsigned i = 0; i < 60000; i++) {
+		struct key key = test_pool_number_key(&pool, text, i % 9000);
+		struct entry_spec spec = test_pool_spec(&pool, &key, text,
+		    strlen(text));
+		const char *got = test_pool_get(&pool, &key, now);
+		uint64_t version;
+
+		cr_assert(strcmp(got, text) == 0 || strcmp(got, "MISS") == 0,
+		    "%s for %s", got, text);
+		spec.tags = (const uint64_t[TAGS_MAX]){ 1 };
+		spec.tag_count = TAGS_MAX;
+		cr_assert_eq(write_set(&pool, &spec, now, &version), OK);
+		cr_assert_str_eq(test_pool_get(&pool, &key, now), text);
+	}
+	for (uint32_t e = 1; e <= pool.g.extent_count; e++) {
+		wrapped += atomic_load(&pool.generations[e]) < 1000;
+	}
+	cr_expect_gt(wrapped, pool.g.extent_count / 2, "%u", wrapped);
+	EXPECT_SOUND(&pool);
+}

@@ -27,7 +27,7 @@ static unsigned happened;
 
 static struct pool pool;
 static struct key key;
-static char texts[2000][TEST_KEY_BYTES];
+static char texts[16][TEST_KEY_BYTES];
 
 static void
 interfere(const char *name)
@@ -196,22 +196,28 @@ begin_behind_a_decoy(uint64_t decoy_hash, uint64_t hash)
 	cr_assert_eq(test_pool_set(&pool, &key, "true", now), OK);
 }
 
+/* Buckets 0 to 5 and no more: nothing else changes but their count. */
 static void
-split_all_buckets(void)
+split_six_buckets(void)
 {
-	for (unsigned i = 0; i < 2000; i++) {
-		struct key other = test_pool_number_key(&pool, texts[i], i);
+	uint64_t moves = index_moves(&pool, 0);
 
-		cr_assert_eq(test_pool_set(&pool, &other, "x", now), OK);
+	cr_assert_eq(shard_enter(&pool, 0), OK);
+	atomic_store(&pool.shards[0].entry_count, 1000);
+	for (unsigned i = 0; i < 6; i++) {
+		index_split_if_due(&pool, 0);
 	}
-	cr_assert_geq(index_bucket_count(&pool, 0), 256);
+	atomic_store(&pool.shards[0].entry_count, 2);
+	shard_leave(&pool, 0);
+	cr_assert_eq(index_bucket_count(&pool, 0), 70);
+	cr_assert_eq(index_moves(&pool, 0), moves);
 }
 
 Test(read_steps, a_split_in_the_middle_of_a_scan_is_no_miss)
 {
-	/* Bits 6 and 7 set: it moves away from the decoy's bucket. */
-	begin_behind_a_decoy(0x7777000000000005ull, 0x77770000000000c5ull);
-	cr_expect_str_eq(get_disturbed("read_step1", split_all_buckets),
+	/* Bit 6 set: it moves away from the decoy's bucket. */
+	begin_behind_a_decoy(0x7777000000000005ull, 0x7777000000000045ull);
+	cr_expect_str_eq(get_disturbed("read_step1", split_six_buckets),
 	    "true");
 	EXPECT_SOUND(&pool);
 }
@@ -267,6 +273,31 @@ Test(read_steps, an_absorbed_line_that_is_being_read_is_no_miss)
 	cr_expect_str_eq(get_disturbed("read_step1", delete_the_crowd),
 	    "true");
 	EXPECT_SOUND(&pool);
+}
+
+static unsigned looks;
+
+/* The extent's committed length covers what was just linked. */
+static void
+look_at_the_link(const char *name)
+{
+	if (strcmp(name, "link_after") == 0) {
+		struct entry_head head;
+		uint64_t word = atomic_load(test_pool_slot(&pool, &key));
+
+		looks++;
+		cr_expect_not_null(shard_entry(&pool, word, &head));
+		cr_expect_eq(head.hash, key.hash);
+	}
+}
+
+Test(read_steps, an_entry_is_committed_before_it_is_linked)
+{
+	begin();
+	shm_point_hook = look_at_the_link;
+	cr_assert_eq(test_pool_set(&pool, &key, "new", now), OK);
+	shm_point_hook = NULL;
+	cr_expect_eq(looks, 1);
 }
 
 static void

@@ -202,6 +202,17 @@ Test(recovery_chain, queues_come_back_in_the_order_of_births)
 
 		cr_assert_eq(write_set(&pool, &spec, now, &version), OK);
 	}
+	/* The first extent comes back as a later one. */
+	order[0] = sp->small.head;
+	cr_assert_eq(test_pool_reclaim(&pool, 0, sp->small.head, now), OK);
+	while (sp->open_small != order[0]) {
+		struct key key = test_pool_number_key(&pool, text, 1000);
+		struct entry_spec spec = test_pool_spec(&pool, &key, value,
+		    15000);
+		uint64_t version;
+
+		cr_assert_eq(write_set(&pool, &spec, now, &version), OK);
+	}
 	for (uint32_t e = sp->small.head; e != 0; e = pool.infos[e].next) {
 		order[count++] = e;
 	}
