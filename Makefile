@@ -213,11 +213,11 @@ build/obj/opt/.peers: FORCE
 $(call objs,opt,$(wildcard bench/peer*.c)): build/obj/opt/.peers
 
 BENCH_LIBS := $(if $(BENCH_HELP),build/obj/opt/libbench.a) \
-    $(if $(SIM),build/libweirsim.a) $(if $(SHM),build/libweirshm.a) \
-    $(if $(CLIENT),build/obj/opt/libclient.a)
+    $(if $(SIM),build/libweirsim.a) \
+    $(if $(CLIENT),build/libweirclient.a) $(if $(SHM),build/libweirshm.a)
 
 define bench_rule
-$(1): $(call objs,opt,$(2)) $$(BENCH_LIBS)
+$(1): $(call objs,opt,$(2)) $$(BENCH_LIBS) | $(filter build/weird,$(PRODUCTS))
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
 	$$(AT)$$(CC_opt) -o $$@ $$^ $$(LIBS_SHM) $$(LIBS_SIM) -ljansson \

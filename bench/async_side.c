@@ -23,7 +23,7 @@ struct async {
 	unsigned	number;
 };
 
-/* The first byte of a key is the client's. */
+/* The keys of the workload, but each client has every second to itself. */
 static void
 take_stream(struct async *a, uint64_t stream)
 {
@@ -33,7 +33,11 @@ take_stream(struct async *a, uint64_t stream)
 	memcpy(a->draws, a->w->draws + stream * a->w->draw_count,
 	    a->w->draw_count * sizeof(*a->draws));
 	for (uint64_t i = 0; i < a->w->draw_count; i++) {
-		a->draws[i].key[0] = (char)('0' + a->number);
+		struct workload_draw *draw = &a->draws[i];
+
+		draw->number -= draw->number % ASYNC_SIDES;
+		draw->number += a->number;
+		workload_make_key(draw->key, draw->number);
 	}
 	a->stream = stream;
 }
@@ -116,8 +120,7 @@ serve(void *argument, int fd)
 		.weir = start->weir->ops->open(start->weir->folder, true),
 		.draws = calloc(w->draw_count, sizeof(*a.draws)),
 		.stream = UINT64_MAX,
-		/* Draws that miss are of as many keys again. */
-		.last = calloc(2 * w->key_count, sizeof(*a.last)),
+		.last = calloc(w->key_count + ASYNC_SIDES, sizeof(*a.last)),
 		.number = start->number,
 	};
 

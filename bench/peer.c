@@ -129,10 +129,12 @@ peer_start(struct peer *p, const struct peer_ops *ops,
 {
 	void *handle;
 
-	memset(p, 0, sizeof(*p));
-	p->ops = ops;
-	p->w = w;
-	p->folder = folder;
+	*p = (struct peer){
+		.memory_bytes = p->memory_bytes,
+		.ops = ops,
+		.w = w,
+		.folder = folder,
+	};
 	if (ops->open == NULL) {
 		return "built without its client library";
 	}

@@ -55,6 +55,9 @@ extern const struct peer_ops peer_redis;
 extern const struct peer_ops peer_weir;
 
 struct peer {
+	/* set by the caller: pool of weird; 0: what the workload needs */
+	uint64_t	memory_bytes;
+	/* set by peer_start() */
 	const struct peer_ops *ops;
 	const struct workload *w;
 	const char	*folder;

@@ -54,9 +54,12 @@ execute(const struct peer *p)
 	    p->w->value_bytes + ENTRY_EXTRA_BYTES);
 	char path[4096], memory[32];
 
-	(void)snprintf(memory, sizeof(memory), "%lluM", (unsigned long long)
-	    ((bytes + bytes / POOL_EXTRA_PARTS) >> MIB_SHIFT) +
-	    POOL_EXTRA_MIB);
+	bytes += bytes / POOL_EXTRA_PARTS;
+	if (p->memory_bytes != 0) {
+		bytes = p->memory_bytes;
+	}
+	(void)snprintf(memory, sizeof(memory), "%lluM",
+	    (unsigned long long)(bytes >> MIB_SHIFT) + POOL_EXTRA_MIB);
 	if (find_daemon(path, sizeof(path))) {
 		(void)execl(path, "weird", "-s", p->folder, "-m", memory,
 		    "-a", "off", "-l", "error", (char *)NULL);

@@ -218,8 +218,10 @@ int
 main(int argc, char **argv)
 {
 	static const struct stop_case cases[] = {
-		{ "stopped_in_a_shard", "append_committed", "roomy", 100, false },
-		{ "stopped_in_a_reclaim", "move_linked", "tight", 2000, false },
+		{ "stopped_in_a_shard", "append_committed", "roomy", 100,
+		    false },
+		{ "stopped_in_a_reclaim", "move_linked", "tight", 2000,
+		    false },
 		{ "stopped_with_the_free_list", "extent_popped", "tight",
 		    3000, false },
 		{ "stopped_in_a_purge", "epoch_row_written", "roomy", 1, true },

@@ -5,7 +5,6 @@
  */
 #include "worker.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "access.h"
@@ -19,26 +18,9 @@
 
 /* Every so many operations the common clock goes on by one. */
 #define OPERATIONS_PER_MS	8u
-#define COUNTER_CLASS		16u
 #define SWEEP_ENTRIES		600u
 #define PURGES_PER_ALL		20u
 #define LARGE_EXTENTS		6ull
-
-bool
-worker_is_counter(uint32_t key)
-{
-	return key % COUNTER_CLASS == COUNTER_CLASS - 1;
-}
-
-struct key
-worker_key(const struct pool *pool, uint32_t key, char *name)
-{
-	struct key k;
-	int length = snprintf(name, 16, "key-%u", key);
-
-	(void)key_init(&k, pool, name, (size_t)length);
-	return k;
-}
 
 static struct boot_ms
 now_of(const struct world_shared *shared)
@@ -82,76 +64,6 @@ expires(const struct worker *w, uint32_t key)
 {
 	return w->profile->expiring_one_in != 0 &&
 	    key / WORLD_WORKERS % w->profile->expiring_one_in == 0;
-}
-
-/* Read what is still being written, as far as it goes. */
-static bool
-look_growing(const struct pool *pool, const struct read_hit *hit,
-    uint32_t key, uint8_t *buffer, struct stamp *stamp, bool *found,
-    const char **why)
-{
-	size_t copied = 0;
-
-	*found = false;
-	if (hit->value_bytes < sizeof(*stamp) || read_chain(pool, hit, 0,
-	    buffer, WORKER_VALUE_MAX, &copied) != OK ||
-	    copied < sizeof(*stamp)) {
-		return true;
-	}
-	*found = true;
-	return ledger_parse(buffer, copied, false, key, stamp, why);
-}
-
-bool
-worker_look(struct world_shared *shared, const struct pool *pool,
-    uint32_t key, uint8_t *buffer, struct read_hit *hit, bool *found)
-{
-	char name[16];
-	struct key k = worker_key(pool, key, name);
-	struct boot_ms now = now_of(shared);
-	struct ledger_view view = ledger_before(&shared->ledger, key, now.ms);
-	enum result result = read_copy(pool, &k, now, buffer,
-	    WORKER_VALUE_MAX, hit);
-	const char *why = NULL;
-	struct stamp stamp = { 0 };
-
-	*found = result == OK || result == STALE;
-	if (result == GROWING) {
-		if (!look_growing(pool, hit, key, buffer, &stamp, found,
-		    &why)) {
-			goto judged;
-		}
-	} else if (*found && worker_is_counter(key)) {
-		uint64_t number;
-
-		memcpy(&number, buffer, sizeof(number));
-		why = hit->value_bytes == sizeof(number) ?
-		    ledger_judge_number(&shared->ledger, key, &view, number) :
-		    "counter of another length";
-		stamp.version = number;
-		goto judged;
-	} else if (*found && !ledger_parse(buffer, hit->value_bytes, true,
-	    key, &stamp, &why)) {
-		goto judged;
-	} else if (!*found && result != MISS) {
-		why = result_name(result);
-		goto judged;
-	}
-	if (*found) {
-		why = ledger_judge(&shared->ledger, key, &view, &stamp,
-		    result == OK);
-	}
-judged:
-	if (why != NULL) {
-		world_fail(shared, "key %u: %s (version %llu, epoch %llu; "
-		    "%llu .. %llu, purged %llu)", key, why,
-		    (unsigned long long)stamp.version,
-		    (unsigned long long)stamp.epoch,
-		    (unsigned long long)view.low, (unsigned long long)
-		    atomic_load(&shared->ledger.key[key].highest),
-		    (unsigned long long)view.hard);
-	}
-	return why == NULL;
 }
 
 /* An answer that a change may have beside OK: the key is as before. */

@@ -37,6 +37,13 @@ static const struct profile profiles[] = {
 		.purge_one_in = 40, .sweep_one_in = 60, .pin_one_in = 50,
 		.expiring_one_in = 4, .fill_ops = 3000, .keeps_all = true,
 	}, {
+		/* few keys that last: nearly every set is an overwrite */
+		.name = "lasting", .pool_bytes = 32 << 20,
+		.extent_bytes = 128 << 10, .keys = 300,
+		.value_most_bytes = 200, .delete_one_in = 40,
+		.sweep_one_in = 60, .pin_one_in = 50,
+		.fill_ops = 2000, .keeps_all = true,
+	}, {
 		/* small values and an index that grows */
 		.name = "growing", .pool_bytes = 16 << 20,
 		.extent_bytes = 64 << 10, .keys = LEDGER_KEYS_MAX,

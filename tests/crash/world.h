@@ -46,7 +46,7 @@ struct profile {
 	uint32_t	sweep_one_in;
 	uint32_t	pin_one_in;
 	uint32_t	expiring_one_in; /* of keys */
-	uint32_t	fill_ops;	/* by the parent, before anything dies */
+	uint32_t	fill_ops;	/* before anything dies */
 	bool		keeps_all;	/* has room: nothing may be forgotten */
 };
 

@@ -187,7 +187,8 @@ actor_hold(struct stage *stage, uint32_t key)
 	result = read_view(acting(stage), &k, stage->now, 0, &view, &hit);
 	/* A counter may change under a pin: it is one word. */
 	if ((result != OK && result != STALE) || view.bytes == 0 ||
-	    (hit.head.flags & ENTRY_COUNTER) != 0 || !pin_view(acting(stage), &view)) {
+	    (hit.head.flags & ENTRY_COUNTER) != 0 ||
+	    !pin_view(acting(stage), &view)) {
 		return;
 	}
 	if (!read_view_valid(acting(stage), &view)) {

@@ -153,7 +153,7 @@ struct totals {
 	uint64_t	recoveries;
 	uint64_t	emptied;
 	uint64_t	evicted;
-	uint64_t	kept;		/* seeds that had leave to forget nothing */
+	uint64_t	kept;		/* seeds that had to forget nothing */
 };
 
 static void

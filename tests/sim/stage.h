@@ -82,7 +82,7 @@ struct stage {
 	struct hold	hold[STAGE_HOLDS];
 	uint32_t	busy_key;	/* of the operation under way */
 	uint32_t	acting;		/* worker that acts now */
-	bool		crowded;	/* a death may have been in an eviction */
+	bool		crowded;	/* one may have died in an eviction */
 	uint64_t	deaths;
 	uint64_t	nested;
 	uint8_t		*value;		/* STAGE_VALUE_MAX each */

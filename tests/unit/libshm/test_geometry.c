@@ -115,10 +115,11 @@ static const struct {
 	uint64_t	extent_bytes;
 	uint32_t	workers;
 } shapes[] = {
-	{ 4 * MIB, 0, 1 }, { 4 * MIB, 16 << 10, 64 }, { 4 * MIB, 256 << 10, 3 },
-	{ 5 * MIB + 12345, 0, 2 }, { 64 * MIB, 0, 4 }, { 1 * GIB, 64 * MIB, 64 },
-	{ 3 * GIB + 7, 0, 5 }, { 32 * GIB, 16 << 10, 64 }, { 1024 * GIB, 0, 64 },
-	{ 1024 * GIB, 64 * MIB, 1 },
+	{ 4 * MIB, 0, 1 }, { 4 * MIB, 16 << 10, 64 },
+	{ 4 * MIB, 256 << 10, 3 }, { 5 * MIB + 12345, 0, 2 },
+	{ 64 * MIB, 0, 4 }, { 1 * GIB, 64 * MIB, 64 },
+	{ 3 * GIB + 7, 0, 5 }, { 32 * GIB, 16 << 10, 64 },
+	{ 1024 * GIB, 0, 64 }, { 1024 * GIB, 64 * MIB, 1 },
 };
 
 #define SHAPES	(sizeof(shapes) / sizeof(shapes[0]))
