@@ -378,9 +378,9 @@ bench-deps:
 	@.ci/deps $(DEPS_BUILD) $(DEPS_BENCH)
 
 check: deps
-	+@$(SUB) tests-test tests-asan-unit
-	@$(RUN) --quick lint unit:test unit:asan race:test crash:test \
-	    sim:test fuzz:test e2e
+	+@$(SUB) tests-test
+	@$(RUN) --quick lint unit:test race:test crash:test sim:test \
+	    fuzz:test e2e
 
 check-long: deps-long
 	+@$(SUB) tests-test tests-asan tests-tsan tests-clang tests-arm64

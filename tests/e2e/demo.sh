@@ -12,7 +12,7 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/tmp"
 
-env -u MAKEFLAGS -u MAKELEVEL make "$BUILD/demo/shop" >"$dir/log" 2>&1 || {
+env -u MAKEFLAGS -u MAKELEVEL make build/demo/shop >"$dir/log" 2>&1 || {
 	echo "fail demo_builds: $(tail -1 "$dir/log")"
 	exit 1
 }

@@ -10,7 +10,8 @@ wall=$(mktemp) || exit 1
 trap 'rm -f "$wall"' EXIT
 # In place before it is mapped.
 head -c 8 /dev/zero >"$wall"
-WEIR_TEST_WALL=$wall
-export WEIR_TEST_WALL
-LD_PRELOAD=$BUILD/tests/e2e/preload_wall.so \
-    "$BUILD/tests/e2e/faults_time" "$@"
+failed=0
+WEIR_TEST_WALL=$wall LD_PRELOAD=$BUILD/tests/e2e/preload_wall.so \
+    "$BUILD/tests/e2e/faults_time" "$@" || failed=1
+"$BUILD/tests/e2e/faults_time" "$@" || failed=1
+exit $failed

@@ -69,7 +69,7 @@ Test(log_limit, what_was_held_is_counted_at_the_end)
 Test(log_limit, more_events_than_rows_are_still_written)
 {
 	struct log_limit limit = { 0 };
-	char event[16];
+	char event[32];
 
 	for (int i = 0; i < LOG_LIMIT_EVENTS + 10; i++) {
 		(void)snprintf(event, sizeof(event), "event-%d", i);
