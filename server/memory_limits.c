@@ -207,16 +207,16 @@ memory_limits_allow(const struct memory_limits *limits,
 
 	(void)config_value_round_size(budget->start_bytes, need, sizeof(need));
 	if (budget->start_bytes > limits->available_bytes) {
-		(void)snprintf(error, MEMORY_BUDGET_ERROR_BYTES, "the pools need "
-		    "%s with all that belongs to them, the machine has %s "
-		    "available", need, config_value_round_size(
+		(void)snprintf(error, MEMORY_BUDGET_ERROR_BYTES,
+		    "the pools need %s with all that belongs to them, the "
+		    "machine has %s available", need, config_value_round_size(
 		    limits->available_bytes, have, sizeof(have)));
 		return false;
 	}
 	if (budget->start_bytes > limits->group_room_bytes) {
-		(void)snprintf(error, MEMORY_BUDGET_ERROR_BYTES, "the pools need "
-		    "%s with all that belongs to them, the control group has "
-		    "%s free below its limit", need, config_value_round_size(
+		(void)snprintf(error, MEMORY_BUDGET_ERROR_BYTES,
+		    "the pools need %s with all that belongs to them, the "
+		    "control group has %s free below its limit", need, config_value_round_size(
 		    limits->group_room_bytes, have, sizeof(have)));
 		return false;
 	}

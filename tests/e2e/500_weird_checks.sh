@@ -139,7 +139,8 @@ elif setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$WEIRD"; then
 	chmod 755 "$dir" "$dir/shut"
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$WEIRD" \
 	    -s "$dir/shut" -a off -m 4M >"$dir/out" 2>&1 </dev/null
-	if [ $? -eq 1 ] && grep -Eq 'cannot (lock|make the directory)' "$dir/out"; then
+	if [ $? -eq 1 ] &&
+	    grep -Eq 'cannot (lock|make the directory)' "$dir/out"; then
 		pass directory_is_unwritable
 	else
 		fail directory_is_unwritable "$(head -1 "$dir/out")"

@@ -145,11 +145,13 @@ basics() {
 
 reloads() {
 	kill -HUP "$pid"
-	judge reload_without_change 5 logged 'reloaded changed=0 needs_restart=0'
+	judge reload_without_change 5 \
+	    logged 'reloaded changed=0 needs_restart=0'
 	printf 'workers = 3\nlog_level = debug\n' >"$conf"
 	printf 'pool web {\n\tmemory = 8M\n\tusers = { 0 }\n}\n' >>"$conf"
 	kill -HUP "$pid"
-	judge reload_takes_what_it_can 5 logged 'reload_changed option=log_level'
+	judge reload_takes_what_it_can 5 \
+	    logged 'reload_changed option=log_level'
 	judge reload_takes_access_lists 5 logged \
 	    'reload_changed option=pool.web.users'
 	judge reload_names_what_it_cannot 5 logged \

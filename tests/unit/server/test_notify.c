@@ -78,7 +78,9 @@ Test(notify, without_a_manager_nothing_happens)
 
 Test(notify, a_bad_name_of_a_socket_is_no_manager)
 {
-	static const char *const names[] = { "", "@", "relative", "/nowhere/s" };
+	static const char *const names[] = {
+		"", "@", "relative", "/nowhere/s",
+	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct notify notify;
