@@ -16,13 +16,19 @@
  *	c2 entry in the head
  *	c3 bytes of a part                        k2 published (acquire)
  *	c4 part k+1 ready, then next (release)    k3 part: generation g, even;
- *	c5 published (release)                       id and index are right
- *	c6 total, checksum                        k4 copy, fence, g unchanged
- *	c7 link (at c2 if it may be read early)   k5 next (acquire) of it
+ *	c5 published (release)                       id and index are right;
+ *	c6 total, checksum                           head: g0 unchanged
+ *	c7 link (at c2 if it may be read early)   k4 copy, fence, g unchanged
+ *	                                          k5 next (acquire) of it
  *
- * 1. k3 and k4 check the part under one generation, and c1 puts the id there
- *    before that generation begins, so its bytes belong to that id; ids are
- *    never used twice; so parts of two values never mix.
+ * 1. The head turns odd before any part of its chain is given back.  Were g
+ *    of a later life of the extent, its acquire load would bring that odd
+ *    number with it, and k3 would see the head changed; so g is the part's
+ *    own, and k4 says that its bytes are.  The id alone does not do: in an
+ *    extent that was opened for small entries it lies until the first of
+ *    them is written over it, and g stays the same meanwhile and after.
+ *    What is opened as a part has its own id before its generation is even
+ *    (c1), and ids are never used twice; so parts of two values never mix.
  * 2. k2 pairs with c5: bytes below published are whole.
  * 3. A chain is freed as one unit, head first unlinked.  A reader in the
  *    middle meets an odd generation or another id: the value is gone, a miss.

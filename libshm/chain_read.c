@@ -102,6 +102,14 @@ next_part(const struct pool *pool, const struct read_hit *hit,
 	if ((cursor->generation & 1) != 0 || !is_part(pool, hit, cursor)) {
 		return false;
 	}
+	/*
+	 * k3: opened for small entries the extent would show its old id until
+	 * the first of them is written, under a generation that stays.
+	 */
+	if (!FAULT(chain_head_unchecked) &&
+	    !still(pool, hit->extent, hit->generation)) {
+		return false;
+	}
 	SHM_POINT(chain_read_part);
 	place(pool, hit, cursor);
 	return true;

@@ -16,7 +16,10 @@
 #define PAGE_TABLE_SHARE	(PAGE_BYTES / 8)
 /* The supervisor and the keeper, beside the workers. */
 #define OTHER_PROCESSES		2
-/* An idle process has 0.3 MiB of its own; buffers of clients add to it. */
+/*
+ * An idle worker has 80 KiB of its own, the supervisor 3 MiB if it has just
+ * reloaded; buffers of clients add to a worker's.
+ */
 #define PROCESS_BYTES		(2u << 20)
 
 enum result

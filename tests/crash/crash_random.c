@@ -140,6 +140,9 @@ main(int argc, char **argv)
 	struct plain_test test;
 
 	plain_start(&test, argc, argv);
+	if (world_cannot_be(&test, "crash_random")) {
+		return plain_end(&test);
+	}
 	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
 		run_profile(&test, profiles[i]);
 	}

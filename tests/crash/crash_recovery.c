@@ -219,6 +219,9 @@ main(int argc, char **argv)
 	struct plain_test test;
 
 	plain_start(&test, argc, argv);
+	if (world_cannot_be(&test, "crash_recovery")) {
+		return plain_end(&test);
+	}
 #define CRASH_POINT(name, profile)
 #define RECOVERY_POINT(name)	check_death_in_recovery(&test, #name);
 #define OTHER_POINT(name, why)

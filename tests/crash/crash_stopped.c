@@ -229,6 +229,9 @@ main(int argc, char **argv)
 	struct plain_test test;
 
 	plain_start(&test, argc, argv);
+	if (world_cannot_be(&test, "crash_stopped")) {
+		return plain_end(&test);
+	}
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		run_case(&test, &cases[i], false);
 		run_case(&test, &cases[i], true);

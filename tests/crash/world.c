@@ -19,6 +19,7 @@
 #include "epoch.h"
 #include "pin.h"
 #include "point.h"
+#include "shm_fence.h"
 #include "verify.h"
 #include "wait_until.h"
 #include "worker.h"
@@ -101,6 +102,16 @@ static const struct profile profiles[] = {
 		.expiring_one_in = 8, .fill_ops = 2000,
 	},
 };
+
+bool
+world_cannot_be(struct plain_test *test, const char *name)
+{
+	if (SHM_TSAN) {
+		plain_skip(test, name, "%s",
+		    "ThreadSanitizer sees nothing between processes");
+	}
+	return SHM_TSAN;
+}
 
 const struct profile *
 world_profile(const char *name)

@@ -80,6 +80,13 @@ struct world {
 	uint64_t	forgotten;
 };
 
+/*
+ * True, with a skip of that name, where deaths of processes cannot be looked
+ * at: ThreadSanitizer sees nothing between processes, and takes a lock that
+ * a dead one left for one that was never taken.
+ */
+bool	world_cannot_be(struct plain_test *test, const char *name);
+
 /* NULL if there is no profile of that name. */
 const struct profile *world_profile(const char *name);
 

@@ -179,14 +179,14 @@ bool
 scene_end(struct scene *scene)
 {
 	int status = -1;
-	bool ended;
+	bool ended = false;
 
-	if (scene->pid == 0) {
-		return false;
+	if (scene->pid != 0) {
+		(void)kill(scene->pid, SIGTERM);
+		ended = wait_until_exit(scene->pid, SCENE_DEADLINE_MS,
+		    &status);
+		scene->pid = 0;
 	}
-	(void)kill(scene->pid, SIGTERM);
-	ended = wait_until_exit(scene->pid, SCENE_DEADLINE_MS, &status);
-	scene->pid = 0;
 	remove_files(scene);
 	return ended && status == 0;
 }

@@ -140,6 +140,29 @@ play_refresher(struct actor *actor)
 	}
 }
 
+/* What has to happen in a run, or it showed nothing. */
+static bool
+showed(const struct stage *stage, uint32_t shard)
+{
+	return actors_tally(stage->board, TOUCHES) != 0 &&
+	    actors_tally(stage->board, REFRESHED) != 0 &&
+	    (shard != UINT32_MAX || stage_stat(stage, STAT_moved_to_main) +
+	    stage_stat(stage, STAT_moved_again) != 0);
+}
+
+static void
+print_tallies(const struct stage *stage)
+{
+	printf("# %llu touches, %llu refresh bits, %llu moved by count, "
+	    "%llu given up\n",
+	    (unsigned long long)actors_tally(stage->board, TOUCHES),
+	    (unsigned long long)actors_tally(stage->board, REFRESHED),
+	    (unsigned long long)(stage_stat(stage, STAT_moved_to_main) +
+	    stage_stat(stage, STAT_moved_again)),
+	    (unsigned long long)actors_tally(stage->board, STAGE_LOST));
+}
+
+/* A slow machine needs longer to show anything: three tries, each longer. */
 static void
 run(struct plain_test *test, const char *name, uint32_t keys, uint32_t shard,
     actor_fn *writer, actor_fn *toucher)
@@ -154,32 +177,25 @@ run(struct plain_test *test, const char *name, uint32_t keys, uint32_t shard,
 		.seed = test->seed,
 		.run_ms = (uint32_t)plain_amount(test, 1500, 60000),
 	};
-	uint64_t moved;
-	bool played;
+	bool done = !plain_wants(test, name);
 
-	if (!plain_wants(test, name)) {
-		return;
+	for (int tries = 0; tries < 3 && !done; tries++, play.run_ms *= 3) {
+		bool played;
+
+		stage_open(&stage, keys, shard);
+		play.pool = &stage.pool;
+		play.board = stage.board;
+		played = actors_run(&play);
+		print_tallies(&stage);
+		done = !played || showed(&stage, shard);
+		if (done) {
+			(void)stage_report(test, name, &stage, played);
+		}
+		stage_close(&stage);
 	}
-	stage_open(&stage, keys, shard);
-	play.pool = &stage.pool;
-	play.board = stage.board;
-	played = actors_run(&play);
-	moved = stage_stat(&stage, STAT_moved_to_main) +
-	    stage_stat(&stage, STAT_moved_again);
-	printf("# %llu touches, %llu refresh bits, %llu moved by count, "
-	    "%llu given up\n",
-	    (unsigned long long)actors_tally(stage.board, TOUCHES),
-	    (unsigned long long)actors_tally(stage.board, REFRESHED),
-	    (unsigned long long)moved,
-	    (unsigned long long)actors_tally(stage.board, STAGE_LOST));
-	if (played && (actors_tally(stage.board, TOUCHES) == 0 ||
-	    actors_tally(stage.board, REFRESHED) == 0 ||
-	    (shard == UINT32_MAX && moved == 0))) {
+	if (!done) {
 		plain_fail(test, name, "nothing was touched, or moved for it");
-	} else {
-		(void)stage_report(test, name, &stage, played);
 	}
-	stage_close(&stage);
 }
 
 int

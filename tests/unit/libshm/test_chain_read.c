@@ -4,6 +4,8 @@
 
 #include "pin.h"
 #include "point.h"
+#include "reclaim.h"
+#include "shard.h"
 #include "test_pool.h"
 
 #include <criterion/criterion.h>
@@ -266,5 +268,61 @@ Test(chain_read, a_value_replaced_between_two_parts_never_mixes)
 	shm_point_hook = NULL;
 	cr_expect_eq(replaced, 3);
 	cr_expect(test_pool_filled(out, VALUE_MAX, 103));
+}
+
+/*
+ * A writer between opening the extent that was the second part for small
+ * entries, and writing the first one: the part's old id still lies there.
+ */
+static void
+reuse_part_for_entries(const char *name)
+{
+	uint32_t shard = pool_shard_of(hooked_pool, hooked_key.hash);
+	bool moved;
+
+	shm_point_hook = NULL;
+	if (strcmp(name, "chain_read_next") == 0 && replaced++ == 0) {
+		cr_assert_eq(write_delete(hooked_pool, &hooked_key, 0, now),
+		    OK);
+		cr_assert_eq(shard_enter(hooked_pool, shard), OK);
+		cr_assert_eq(reclaim_make_room(hooked_pool, shard,
+		    EVICT_SMALL, EXTENT_BYTES, now, &moved), OK);
+		shard_leave(hooked_pool, shard);
+	} else if (strcmp(name, "chain_read_part") == 0) {
+		for (uint64_t i = 0; i < 200; i++) {
+			char text[TEST_KEY_BYTES];
+			struct key key = test_pool_number_key(hooked_pool,
+			    text, i);
+
+			if (pool_shard_of(hooked_pool, key.hash) == shard) {
+				store(hooked_pool, &key, 2000, 300 + i);
+			}
+		}
+	}
+	shm_point_hook = reuse_part_for_entries;
+}
+
+Test(chain_read, a_part_reused_for_small_entries_is_not_read)
+{
+	struct pool pool = make();
+	struct read_hit hit;
+	uint32_t second;
+
+	hooked_pool = &pool;
+	hooked_key = test_pool_key(&pool, "k");
+	/* The open extent is no empty one: the next is a fresh one. */
+	store(&pool, &hooked_key, 8, 199);
+	store(&pool, &hooked_key, 20000, 200);
+	hit = expect_value(&pool, &hooked_key, 20000, 200);
+	second = atomic_load(&chain_part_of(&pool, hit.extent)->next);
+	replaced = 0;
+	shm_point_hook = reuse_part_for_entries;
+	cr_expect_eq(read_copy(&pool, &hooked_key, now, out, sizeof(out),
+	    &hit), MISS);
+	shm_point_hook = NULL;
+	cr_expect_eq(replaced, 1);
+	/* It was reused as the case wants it. */
+	cr_expect_eq(atomic_load(&pool.generations[second]) & 1, 0);
+	EXPECT_SOUND(&pool);
 }
 #endif

@@ -92,10 +92,10 @@ Test(config_check, a_ring_is_a_power_of_two)
 Test(config_check, the_path_of_a_socket_has_to_fit)
 {
 	struct sockaddr_un address;
-	char dir[sizeof(address.sun_path)];
+	char dir[sizeof(address.sun_path) + 1] = { 0 };
 
 	config_draft_init(&draft);
-	memset(dir, 'd', sizeof(dir));
+	memset(dir, 'd', sizeof(address.sun_path));
 	dir[0] = '/';
 	/* With /admin.sock and its zero the path fits exactly. */
 	dir[sizeof(address.sun_path) - strlen("/admin.sock") - 1] = '\0';
