@@ -62,12 +62,6 @@ open_part(const struct pool *pool, const struct chain_writer *writer,
 	enum extent_role role = index == 0 ? EXTENT_CHAIN_HEAD :
 	    EXTENT_CHAIN_PART;
 
-	if (FAULT(chain_opened_before_id)) {
-		extent_open(pool, writer->shard, extent, role);
-		SHM_POINT(chain_opened);
-		init_part(pool, extent, writer->id, index);
-		return;
-	}
 	init_part(pool, extent, writer->id, index);
 	extent_open(pool, writer->shard, extent, role);
 }

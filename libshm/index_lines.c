@@ -125,7 +125,9 @@ index_absorb(const struct pool *pool, uint32_t shard, uint64_t bucket)
 		}
 		used += load(slot) != 0;
 	}
-	if (before == NULL || last == NULL) {
+	/* A last line with a link leads nowhere, or on for ever. */
+	if (before == NULL || last == NULL ||
+	    slot_is_link(load(&last->word[LINE_SLOTS - 1]))) {
 		return;
 	}
 	slot = index_walk_bucket(&walk, pool, shard, bucket);

@@ -99,9 +99,10 @@ fill_new(const struct pool *pool, uint32_t shard, uint64_t new,
 			if (next == NULL) {
 				return false;
 			}
+			/* Release: as the slots below. */
 			atomic_store_explicit(&line->word[word],
 			    link_make(number, index_next_version(pool, shard)),
-			    memory_order_relaxed);
+			    memory_order_release);
 			line = next;
 			word = 0;
 		}

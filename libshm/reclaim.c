@@ -171,19 +171,40 @@ take_apart(const struct pool *pool, uint32_t shard, uint32_t victim,
 	drop_entry(pool, shard, slot, head, from, verdict.action, dead);
 }
 
+/*
+ * An entry's header lied, so that it was not unlinked: no slot may be left
+ * behind, and nothing in the books.
+ */
+static void
+unlink_rest(const struct pool *pool, uint32_t shard, uint32_t victim)
+{
+	struct shard_private *sp = &pool->shards_private[shard];
+	struct extent_info *info = &pool->infos[victim];
+	_Atomic uint64_t *entries = &pool->shards[shard].entry_count;
+
+	if (info->live_entries == 0) {
+		return;
+	}
+	stats_add(pool->stats, STAT_recovery_slots_dropped,
+	    index_unlink_extent(pool, shard, victim));
+	/* Relaxed: under the lock; others read it for people. */
+	atomic_store_explicit(entries, atomic_load_explicit(entries,
+	    memory_order_relaxed) - info->live_entries, memory_order_relaxed);
+	if (extent_role_of(extent_state(pool, victim)) != EXTENT_SMALL) {
+		sp->main_entries -= info->live_entries;
+	}
+	info->live_entries = 0;
+	info->live_bytes = 0;
+}
+
 /* All entries are gone: out of its queue and back to the pool. */
 static void
 finish(const struct pool *pool, uint32_t shard, uint32_t victim)
 {
 	struct shard_private *sp = &pool->shards_private[shard];
-	struct extent_info *info = &pool->infos[victim];
 	enum extent_role role = extent_role_of(extent_state(pool, victim));
 
-	if (info->live_entries != 0) {
-		/* An entry's header lied: no slot may be left behind. */
-		stats_add(pool->stats, STAT_recovery_slots_dropped,
-		    index_unlink_extent(pool, shard, victim));
-	}
+	unlink_rest(pool, shard, victim);
 	if (sp->open_small == victim) {
 		sp->open_small = 0;
 	}
@@ -255,6 +276,7 @@ judge_chain(const struct pool *pool, uint32_t shard, uint32_t head_extent,
 		    verdict.action, dead);
 		return;
 	}
+	unlink_rest(pool, shard, head_extent);
 	chain_free(pool, shard, head_extent);
 }
 

@@ -16,10 +16,7 @@
 #define PAGE_TABLE_SHARE	(PAGE_BYTES / 8)
 /* The supervisor and the keeper, beside the workers. */
 #define OTHER_PROCESSES		2
-/*
- * An idle worker has 80 KiB of its own, the supervisor 3 MiB if it has just
- * reloaded; buffers of clients add to a worker's.
- */
+/* An idle worker has 80 KiB of its own; buffers of its clients add to it. */
 #define PROCESS_BYTES		(2u << 20)
 
 enum result

@@ -216,8 +216,9 @@ memory_limits_allow(const struct memory_limits *limits,
 	if (budget->start_bytes > limits->group_room_bytes) {
 		(void)snprintf(error, MEMORY_BUDGET_ERROR_BYTES,
 		    "the pools need %s with all that belongs to them, the "
-		    "control group has %s free below its limit", need, config_value_round_size(
-		    limits->group_room_bytes, have, sizeof(have)));
+		    "control group has %s free below its limit", need,
+		    config_value_round_size(limits->group_room_bytes, have,
+		    sizeof(have)));
 		return false;
 	}
 	return true;
