@@ -86,8 +86,9 @@ measure_repeated(struct bench *b, uint64_t value_bytes)
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		double ns[MEASURE_MAX_ROUNDS];
 
-		(void)micro_time(m, steps[i].function, draws_of(m, steps[i].stream),
-		    DRAWS);	/* warms up; makes the counters */
+		/* Warms up, makes the counters. */
+		(void)micro_time(m, steps[i].function,
+		    draws_of(m, steps[i].stream), DRAWS);
 		for (unsigned round = 0; round < rounds; round++) {
 			ns[round] = micro_time(m, steps[i].function,
 			    draws_of(m, steps[i].stream), DRAWS);
@@ -269,7 +270,8 @@ void	micro_run_counted(struct micro *m);
 void __attribute__((noinline))
 micro_run_counted(struct micro *m)
 {
-	(void)micro_time(m, micro_hit, draws_of(m, WORKLOAD_ZIPF), COUNTED_HITS);
+	(void)micro_time(m, micro_hit, draws_of(m, WORKLOAD_ZIPF),
+	    COUNTED_HITS);
 }
 
 /* What a run under callgrind is for; see instruction_count.h. */

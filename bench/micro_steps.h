@@ -35,8 +35,8 @@ micro_step_fn	micro_miss_and_set;
 
 /* Nanoseconds of one operation over count draws. */
 static inline double
-micro_time(struct micro *m, micro_step_fn *step, const struct workload_draw *draws,
-    uint64_t count)
+micro_time(struct micro *m, micro_step_fn *step,
+    const struct workload_draw *draws, uint64_t count)
 {
 	uint64_t start = measure_now_ns();
 	uint64_t wrong = 0;

@@ -24,7 +24,7 @@ struct floor {
 	uint64_t	key_and_value_bytes;
 	/* shared memory in pages of the usual size, all zero */
 	uint64_t	*slots;		/* two to four to a key */
-	uint64_t	mask;		/* their number, a power of two, less 1 */
+	uint64_t	mask;		/* their number less 1, all ones */
 	uint8_t		*items;
 	/* the floor's own, at first 1 */
 	uint64_t	used;

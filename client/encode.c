@@ -175,6 +175,15 @@ request_address(const struct request *request, uint64_t id,
 	out->part[2] = part_of(request->value, request->value_length);
 }
 
+void
+request_record(const struct request *request, struct encoded *out)
+{
+	out->part[0] = part_of(out->head + FRAME_HEADER_BYTES,
+	    out->head_bytes - FRAME_HEADER_BYTES);
+	out->part[1] = part_of(request->key, request->key_length);
+	out->part[2] = part_of(request->value, request->value_length);
+}
+
 enum result
 request_make_set(struct request *request, const void *key, size_t key_length,
     const void *value, size_t length, const struct weir_set_options *options)

@@ -58,6 +58,9 @@ void	request_encode(const struct request *request,
 void	request_address(const struct request *request, uint64_t id,
     uint64_t ring_tail, struct encoded *out);
 
+/* Instead: the parts of a record of the ring, which is the body alone. */
+void	request_record(const struct request *request, struct encoded *out);
+
 /* Make a SET of a caller's arguments.  OK, INVALID, TOO_MANY_TAGS. */
 enum result request_make_set(struct request *request, const void *key,
     size_t key_length, const void *value, size_t length,

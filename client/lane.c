@@ -277,6 +277,17 @@ lane_fail(struct lane *lane, int result, const char *format, ...)
 	return result;
 }
 
+int
+lane_fail_plain(struct lane *lane, int result)
+{
+	const char *text = result_text((enum result)result);
+	size_t length = strnlen(text, sizeof(lane->detail) - 1);
+
+	memcpy(lane->detail, text, length);
+	lane->detail[length] = '\0';
+	return result;
+}
+
 void
 lane_copy_pool(struct lane *lane, const struct attachment *attachment)
 {

@@ -99,6 +99,9 @@ uint64_t lane_sum(const struct weir *handle, enum stat_id stat);
 int	lane_fail(struct lane *lane, int result, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same with the text of the result. */
+int	lane_fail_plain(struct lane *lane, int result);
+
 /* The slow half of lane_enter(). */
 void	lane_copy_pool(struct lane *lane, const struct attachment *attachment);
 

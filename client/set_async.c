@@ -48,9 +48,7 @@ push_set(struct weir *handle, const struct attachment *a,
 
 	*ring = false;
 	request_encode(request, &a->pool, &encoded);
-	request_address(request, 0, 0, &encoded);
-	encoded.part[0].iov_base = encoded.head + FRAME_HEADER_BYTES;
-	encoded.part[0].iov_len -= FRAME_HEADER_BYTES;
+	request_record(request, &encoded);
 
 	(void)pthread_mutex_lock(&handle->ring_lock);
 	if (out->state == RING_READY && out->pool_serial == a->serial) {
@@ -129,8 +127,8 @@ weir_set_async(struct weir *handle, const void *key, size_t key_length,
 		return weir_set(handle, key, key_length, value, length,
 		    options, NULL);
 	}
-	return result >= 0 ? result : lane_fail(lane, result, "%s",
-	    result_text((enum result)result));
+	/* A full ring is tried again and again: nothing is formatted for it. */
+	return result >= 0 ? result : lane_fail_plain(lane, result);
 }
 
 /* Take the numbers of stores since the last flush; how many were lost. */

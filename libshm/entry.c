@@ -46,21 +46,19 @@ pack(const struct entry_head *head, uint64_t words[ENTRY_WORDS])
 
 /*
  * The header without its sum, then tags, key and value as they lie in the
- * extent, but the value of a counter, which changes in place.
+ * extent, but the value of a counter, which changes in place.  The words are
+ * summed where they are: a copy of them two at a time has to wait until all
+ * stores before them have left the processor, those to cold lines too.
  */
 static uint32_t
 sum(uint64_t words[ENTRY_WORDS], const struct entry_head *head,
     const void *body)
 {
-	uint64_t summed[SUMMED_WORDS];
 	uint64_t end = (uint64_t)entry_value_at(head) +
 	    ((head->flags & ENTRY_COUNTER) != 0 ? 0 : head->value_bytes);
 
-	for (unsigned i = 0; i < SUMMED_WORDS; i++) {
-		summed[i] = words[i];
-	}
-	summed[0] &= ~0xffffffffull;
-	return checksum_parts(summed, sizeof(summed), body,
+	words[0] &= ~0xffffffffull;
+	return checksum_parts(words, SUMMED_WORDS * sizeof(words[0]), body,
 	    end - sizeof(struct entry));
 }
 

@@ -31,6 +31,28 @@ struct entry_head {
 	uint8_t		flags;
 };
 
+/*
+ * Where key and value lie is known only from the header, which has to come
+ * from memory first.  As many lines as an entry of the shard usually has
+ * (usual_lines, untrusted) are asked for at the same time: waiting for the
+ * two in turn made a hit on 1 KiB a third longer.  Past so many lines the
+ * processor runs ahead by itself.
+ */
+#define ENTRY_PREFETCH_MAX	18u
+
+static inline void
+entry_prefetch(const uint8_t *entry, uint32_t usual_lines)
+{
+	uint32_t lines = usual_lines / USUAL_LINE + 1;
+
+	if (lines > ENTRY_PREFETCH_MAX) {
+		lines = ENTRY_PREFETCH_MAX;
+	}
+	for (uint32_t i = 0; i < lines; i++) {
+		__builtin_prefetch(entry + i * CACHE_LINE_BYTES);
+	}
+}
+
 static inline uint64_t
 entry_word(const struct entry *entry, unsigned word)
 {

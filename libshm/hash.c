@@ -5,6 +5,7 @@
  */
 #include "hash.h"
 
+#include <endian.h>
 #include <sodium/crypto_shorthash.h>
 
 _Static_assert(sizeof(struct hash_key) == crypto_shorthash_KEYBYTES,
@@ -15,15 +16,10 @@ _Static_assert(sizeof(uint64_t) == crypto_shorthash_BYTES,
 uint64_t
 hash_bytes(const struct hash_key *key, const void *bytes, size_t length)
 {
-	uint8_t out[crypto_shorthash_BYTES];
-	uint64_t hash = 0;
+	uint64_t hash;
 
 	/* Always 0: the function has no way to fail. */
-	(void)crypto_shorthash(out, bytes, length, key->bytes);
-
-	/* Little-endian by definition; the loop compiles to one load. */
-	for (size_t i = 0; i < sizeof(out); i++) {
-		hash |= (uint64_t)out[i] << (8 * i);
-	}
-	return hash;
+	(void)crypto_shorthash((unsigned char *)&hash, bytes, length,
+	    key->bytes);
+	return le64toh(hash);	/* little-endian by definition */
 }

@@ -203,6 +203,8 @@ struct epoch_cell {
 };
 _Static_assert(sizeof(struct epoch_cell) == 16, "epoch cell");
 
+#define USUAL_LINE	256u	/* a cache line in usual_lines */
+
 /* One cache line a shard, read by every get. */
 struct shard_public {
 	/* holder of the shard's lock, release; readers acquire */
@@ -210,7 +212,10 @@ struct shard_public {
 	_Atomic uint32_t dir_pages[2];	/* index pages in use: DIR_* */
 	_Atomic uint64_t entry_count;	/* linked slots, for people */
 	_Atomic uint64_t moves;		/* of slots to earlier words */
-	uint64_t	unused[4];
+	/* of entries lately linked, the mean, in 1/USUAL_LINE; a hint */
+	_Atomic uint32_t usual_lines;
+	uint32_t	unused0;
+	uint64_t	unused[3];
 };
 _Static_assert(sizeof(struct shard_public) == CACHE_LINE_BYTES, "shard line");
 

@@ -7,6 +7,9 @@
  */
 #include "protocol.h"
 
+#include <endian.h>
+#include <string.h>
+
 /* Places in the header and in the head of SET, as drawn in protocol.h. */
 enum {
 	FRAME_AT_MAGIC = 0,
@@ -35,59 +38,56 @@ enum {
 _Static_assert(FRAME_END == FRAME_HEADER_BYTES, "the frame's header");
 _Static_assert(SET_END == WIRE_SET_BYTES, "the head of SET");
 
-static void
-put_bytes(uint8_t *out, uint64_t value, unsigned bytes)
-{
-	for (unsigned i = 0; i < bytes; i++) {
-		out[i] = (uint8_t)(value >> (8 * i));
-	}
-}
-
-static uint64_t
-get_bytes(const uint8_t *in, unsigned bytes)
-{
-	uint64_t value = 0;
-
-	for (unsigned i = 0; i < bytes; i++) {
-		value |= (uint64_t)in[i] << (8 * i);
-	}
-	return value;
-}
-
+/* Through memcpy(): one move of the processor, wherever the bytes lie. */
 void
 wire_put_u16(uint8_t *out, uint16_t value)
 {
-	put_bytes(out, value, sizeof(value));
+	uint16_t bytes = htole16(value);
+
+	memcpy(out, &bytes, sizeof(bytes));
 }
 
 void
 wire_put_u32(uint8_t *out, uint32_t value)
 {
-	put_bytes(out, value, sizeof(value));
+	uint32_t bytes = htole32(value);
+
+	memcpy(out, &bytes, sizeof(bytes));
 }
 
 void
 wire_put_u64(uint8_t *out, uint64_t value)
 {
-	put_bytes(out, value, sizeof(value));
+	uint64_t bytes = htole64(value);
+
+	memcpy(out, &bytes, sizeof(bytes));
 }
 
 uint16_t
 wire_get_u16(const uint8_t *in)
 {
-	return (uint16_t)get_bytes(in, sizeof(uint16_t));
+	uint16_t bytes;
+
+	memcpy(&bytes, in, sizeof(bytes));
+	return le16toh(bytes);
 }
 
 uint32_t
 wire_get_u32(const uint8_t *in)
 {
-	return (uint32_t)get_bytes(in, sizeof(uint32_t));
+	uint32_t bytes;
+
+	memcpy(&bytes, in, sizeof(bytes));
+	return le32toh(bytes);
 }
 
 uint64_t
 wire_get_u64(const uint8_t *in)
 {
-	return get_bytes(in, sizeof(uint64_t));
+	uint64_t bytes;
+
+	memcpy(&bytes, in, sizeof(bytes));
+	return le64toh(bytes);
 }
 
 void

@@ -183,8 +183,10 @@ try_slot(const struct pool *pool, const struct key *key, struct boot_ms now,
 		stats_add(pool->stats, STAT_get_corrupt, 1);
 		return ANSWER_OTHER;
 	}
-	__builtin_prefetch((const uint8_t *)pool_extent(pool, hit->extent) +
-	    hit->offset);
+	/* Relaxed: a hint; no byte is believed for it. */
+	entry_prefetch((const uint8_t *)pool_extent(pool, hit->extent) +
+	    hit->offset, atomic_load_explicit(
+	    &pool->shards[hit->shard].usual_lines, memory_order_relaxed));
 	SHM_POINT(read_step1);
 	/* Pairs with extent_open(): g even implies its bytes are of g. */
 	hit->generation = atomic_load_explicit(

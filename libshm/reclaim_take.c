@@ -43,7 +43,7 @@ reclaim_take(const struct pool *pool, uint32_t shard, enum extent_role role,
 			sp->poor_passes = 0;
 			return OK;
 		}
-		if (result == BUSY) {
+		if (result == BUSY && !FAULT(take_waits_again)) {
 			/* A reclaim would give nothing back either. */
 			shard_leave(pool, shard);
 			return BUSY;

@@ -16,6 +16,10 @@
 
 #include <string.h>
 
+/* usual_lines: about so many entries back, and none of more bytes. */
+#define USUAL_WEIGHT	16
+#define USUAL_MAX_BYTES	2048
+
 enum result
 shard_enter(const struct pool *pool, uint32_t shard)
 {
@@ -138,6 +142,24 @@ shard_note_expiry(const struct pool *pool, uint32_t shard, uint32_t extent,
 	}
 }
 
+/*
+ * A running mean, for readers that prefetch.  An entry larger than a few
+ * lines counts as that: past them the processor sees the pattern itself.
+ */
+static void
+note_size(struct shard_public *pub, uint64_t bytes)
+{
+	/* Relaxed: written under the lock, and nothing hangs on it. */
+	uint32_t mean = atomic_load_explicit(&pub->usual_lines,
+	    memory_order_relaxed);
+	uint32_t lines = bytes < USUAL_MAX_BYTES ?
+	    (uint32_t)(bytes * USUAL_LINE / CACHE_LINE_BYTES) :
+	    USUAL_MAX_BYTES * USUAL_LINE / CACHE_LINE_BYTES;
+
+	mean = mean - mean / USUAL_WEIGHT + lines / USUAL_WEIGHT;
+	atomic_store_explicit(&pub->usual_lines, mean, memory_order_relaxed);
+}
+
 void
 shard_count_linked(const struct pool *pool, uint32_t shard, uint64_t word,
     const struct entry_head *head)
@@ -153,6 +175,7 @@ shard_count_linked(const struct pool *pool, uint32_t shard, uint64_t word,
 		pool->shards_private[shard].main_entries++;
 	}
 	change_count(&pool->shards[shard].entry_count, 1);
+	note_size(&pool->shards[shard], entry_bytes(head));
 }
 
 void

@@ -124,11 +124,30 @@ admin_frame(struct connection *conn, const struct frame *frame,
 		send_answer(conn, frame, status, answer);
 	}
 	json_decref(answer);
+	if (admin.level == PEER_LEVEL_NONE) {
+		/* Told so; its place is for those who may. */
+		conn->closing = true;
+	}
 	worker_beat(worker);
+}
+
+/* Where anybody may connect, who may do nothing must not stay. */
+static bool
+admin_settle(struct connection *conn)
+{
+	const struct worker *worker = conn->worker;
+
+	if (clock_boot_now().ms > conn->since_ms + CONNECTION_GREET_MS &&
+	    peer_admin_level(&conn->peer, geteuid(), worker->admin_group,
+	    worker->admin_read_group) == PEER_LEVEL_NONE) {
+		conn->closing = true;
+	}
+	return true;
 }
 
 const struct connection_kind admin_session_kind = {
 	.body_max = FRAME_ADMIN_MAX,
 	.frame = admin_frame,
+	.settle = admin_settle,
 	.end = end_job,
 };

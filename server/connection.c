@@ -248,8 +248,12 @@ connection_turn(struct connection *conn)
 		connection_destroy(conn);
 		return;
 	}
-	if (conn->gone && !conn->eof && !conn->closing) {
-		/* A child may hold the socket open: no event will come. */
+	if (conn->gone && !conn->eof && !conn->closing && !conn->waiting &&
+	    !connection_out_is_full(conn)) {
+		/*
+		 * A child may hold the socket open: no event will come.  While
+		 * nothing may be read, the end of that wait is the event.
+		 */
 		worker_resume(conn->worker, conn);
 	}
 	if (!conn->closing && !conn->waiting && !conn->eof &&

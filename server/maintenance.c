@@ -60,6 +60,13 @@ maintenance_run(struct maintenance *m, const struct heritage *heritage,
 		more = more || done == SHARD_ENTRIES;
 		entries += done;
 		extents += pool->g.extent_count;
+		/*
+		 * Each lock of a stopped process costs a tenth of a second:
+		 * the watchdog is for that one.  Relaxed: it orders nothing.
+		 */
+		atomic_store_explicit(&heritage->control->processes[
+		    heritage->process].heartbeat_ms, clock_boot_now().ms,
+		    memory_order_relaxed);
 	}
 	return more;
 }

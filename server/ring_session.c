@@ -155,6 +155,14 @@ take_set(struct ring_session *ring, const uint8_t *body, uint32_t length)
 	} else {
 		ring->refused++;
 	}
+	if (result == BUSY && ring->heartbeat_ms != NULL) {
+		/*
+		 * A tenth of a second went by, and there may be many more:
+		 * the watchdog may know.  Relaxed: it orders nothing.
+		 */
+		atomic_store_explicit(ring->heartbeat_ms,
+		    clock_boot_now().ms, memory_order_relaxed);
+	}
 	return OK;
 }
 

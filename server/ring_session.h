@@ -33,6 +33,8 @@ struct ring_session {
 	struct control_client *row;
 	void		*mem;
 	size_t		bytes;
+	/* the worker's, stamped when a store waited; the owner's to set */
+	_Atomic uint64_t *heartbeat_ms;
 	/* since the last flush */
 	uint64_t	stored;
 	uint64_t	refused;

@@ -159,6 +159,7 @@ make_ring(struct connection *conn, const struct frame *frame)
 		    "no memory for a ring");
 		return;
 	}
+	ring->heartbeat_ms = &conn->worker->process->heartbeat_ms;
 	session->ring = ring;
 	/* Relaxed: for people. */
 	atomic_store_explicit(&session->row->ring_bytes, capacity,

@@ -17,6 +17,8 @@
 /* More than any profile needs to come to a point of it. */
 #define VICTIM_OPERATIONS	30000u
 #define SIBLING_OPERATIONS	UINT32_MAX
+/* With room a pool takes so many rounds before it is full. */
+#define POOL_KILLS		4u
 #define LATER_ARRIVALS		12u
 #define PARENT_OPERATIONS	100u
 
@@ -91,42 +93,66 @@ kill_once(struct world *world, const struct plan *plan, bool together,
 	return *world_error(world) == '\0';
 }
 
+struct figures {
+	uint64_t	deaths;
+	uint64_t	recoveries;
+	uint64_t	forgotten;
+	uint64_t	looked_at;
+};
+
+/* Some deaths in one pool.  False: why has the reason. */
+static bool
+run_pool(const struct target *target, uint64_t seed, struct prng *prng,
+    struct figures *figures, char why[WORLD_ERROR_BYTES])
+{
+	struct world world;
+	bool good = world_open(&world, world_profile(target->profile), seed);
+
+	for (unsigned i = 0; good && i < POOL_KILLS; i++) {
+		struct plan plan = { .point = target->point, .arrival = i == 0 ?
+		    1 : 1 + prng_below(prng, LATER_ARRIVALS) };
+		bool met;
+
+		good = kill_once(&world, &plan, i % 2 == 1, &met);
+		figures->deaths += met;
+	}
+	good = good && world_check(&world);
+	figures->recoveries += world_stat(&world, STAT_recoveries);
+	figures->forgotten += world.forgotten;
+	figures->looked_at += world.looked_at;
+	(void)snprintf(why, WORLD_ERROR_BYTES, "%s", world_error(&world));
+	world_close(&world);
+	return good;
+}
+
 static void
 run_target(struct plain_test *test, const struct target *target)
 {
-	uint64_t kills = plain_amount(test, 4, 20), met_count = 0;
-	char name[80];
+	uint64_t pools = plain_amount(test, 1, 5), p = 0;
+	struct figures figures = { 0 };
+	char name[80], why[WORLD_ERROR_BYTES] = "";
 	struct prng prng;
-	struct world world;
-	bool good;
+	bool good = true;
 
 	(void)snprintf(name, sizeof(name), "kill_at_%s", target->point);
 	if (!plain_wants(test, name)) {
 		return;
 	}
 	prng_init(&prng, test->seed);
-	good = world_open(&world, world_profile(target->profile), test->seed);
-	for (uint64_t i = 0; good && i < kills; i++) {
-		struct plan plan = { .point = target->point, .arrival = i == 0 ?
-		    1 : 1 + prng_below(&prng, LATER_ARRIVALS) };
-		bool met;
-
-		good = kill_once(&world, &plan, i % 2 == 1, &met);
-		met_count += met;
+	for (; good && p < pools; p++) {
+		good = run_pool(target, test->seed + p, &prng, &figures, why);
 	}
-	good = good && world_check(&world);
-	if (good && met_count == 0) {
+	if (good && figures.deaths == 0) {
 		plain_fail(test, name, "no worker came to the point");
-	} else if (plain_check(test, name, good, "%s (seed %llu)",
-	    world_error(&world), (unsigned long long)test->seed)) {
+	} else if (plain_check(test, name, good, "%s (seed %llu, pool %llu)",
+	    why, (unsigned long long)test->seed, (unsigned long long)p)) {
 		printf("# %s: %llu deaths, %llu recoveries, %llu of %llu "
 		    "acked keys forgotten\n", name,
-		    (unsigned long long)met_count, (unsigned long long)
-		    world_stat(&world, STAT_recoveries),
-		    (unsigned long long)world.forgotten,
-		    (unsigned long long)world.looked_at);
+		    (unsigned long long)figures.deaths,
+		    (unsigned long long)figures.recoveries,
+		    (unsigned long long)figures.forgotten,
+		    (unsigned long long)figures.looked_at);
 	}
-	world_close(&world);
 }
 
 int

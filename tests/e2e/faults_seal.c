@@ -292,7 +292,8 @@ try_attacks_on_plain_file(struct plain_test *test)
 		}
 		(void)close(attack.fd);
 	}
-	plain_check(test, "attacks_work_on_a_file_without_seals", done == ON_A_FILE,
+	plain_check(test, "attacks_work_on_a_file_without_seals",
+	    done == ON_A_FILE,
 	    "%u of %u", done, ON_A_FILE);
 }
 

@@ -5,10 +5,8 @@
  * alone suffer.  While each does its worst another client is served, no
  * worker dies, and the daemon's own memory stays bounded.
  */
+#include "misdeed.h"
 #include "raw.h"
-
-#include "prng.h"
-#include "ring.h"
 #include "wait_until.h"
 
 #include <fcntl.h>
@@ -27,40 +25,11 @@
 
 #define MANY		1000u
 #define GARBAGE_MAX	(200u << 10)
-/* Heap that a worker keeps although it is free, and its slack. */
-#define KEPT_KIB	(16u << 10)
-
-struct stage {
-	struct plain_test test;
-	struct scene	scene;
-	struct prng	prng;
-	struct bystander other;
-	pid_t		worker[2];
-	uint64_t	private_kib;
-};
-
-typedef bool (*misdeed_fn)(struct stage *stage);
-
-static void
-refresh_workers(struct stage *stage)
-{
-	stage->worker[0] = scene_child(&stage->scene, "worker 0");
-	stage->worker[1] = scene_child(&stage->scene, "worker 1");
-}
-
-static bool
-fill(struct stage *stage, uint8_t *out, size_t length)
-{
-	for (size_t i = 0; i < length; i++) {
-		out[i] = (uint8_t)prng_next(&stage->prng);
-	}
-	return length > 0;
-}
 
 /* ---- bytes ---- */
 
 static bool
-send_garbage(struct stage *stage)
+send_garbage(struct misdeed_stage *stage)
 {
 	static uint8_t bytes[GARBAGE_MAX];
 	uint64_t rounds = plain_amount(&stage->test, 60, 2000);
@@ -72,7 +41,7 @@ send_garbage(struct stage *stage)
 		    raw_hello(&stage->scene, NULL);
 		bool dropped;
 
-		(void)fill(stage, bytes, length);
+		misdeed_fill(stage, bytes, length);
 		if (fd < 0) {
 			return false;
 		}
@@ -89,7 +58,7 @@ send_garbage(struct stage *stage)
 
 /* A good SET is cut at every place; nothing of it is stored. */
 static bool
-send_parts(struct stage *stage)
+send_parts(struct misdeed_stage *stage)
 {
 	static const char key[] = "cut";
 	struct wire_set set = { .key_length = 3, .value_length = 100 };
@@ -132,7 +101,7 @@ send_parts(struct stage *stage)
 }
 
 static bool
-send_huge_lengths(struct stage *stage)
+send_huge_lengths(struct misdeed_stage *stage)
 {
 	static const uint64_t lengths[] = {
 		UINT64_MAX, UINT64_MAX - FRAME_HEADER_BYTES + 1,
@@ -168,7 +137,7 @@ send_huge_lengths(struct stage *stage)
 
 /* Each byte of a header wrong; what is not judged is the id. */
 static bool
-send_wrong_versions(struct stage *stage)
+send_wrong_versions(struct misdeed_stage *stage)
 {
 	const struct frame frame = { .type = FRAME_PING, .id = 1 };
 	struct raw_answer answer;
@@ -201,168 +170,11 @@ send_wrong_versions(struct stage *stage)
 	return fine;
 }
 
-/* ---- rings ---- */
-
-struct ringer {
-	int		fd;
-	int		ring_fd;
-	size_t		bytes;
-	struct ring_shared *ring;
-};
-
-static bool
-ringer_begin(struct stage *stage, struct ringer *ringer)
-{
-	ringer->ring_fd = -1;
-	ringer->fd = raw_hello(&stage->scene, NULL);
-	ringer->ring = ringer->fd < 0 ? NULL : raw_ring(ringer->fd,
-	    &ringer->ring_fd, &ringer->bytes);
-	return ringer->ring != NULL;
-}
-
-static void
-ringer_end(struct ringer *ringer)
-{
-	if (ringer->ring != NULL) {
-		(void)munmap(ringer->ring, ringer->bytes);
-	}
-	(void)close(ringer->ring_fd);
-	(void)close(ringer->fd);
-}
-
-/* Words that break the rules: it is dropped by its doorbell. */
-static bool
-corrupt_rings(struct stage *stage)
-{
-	static const uint64_t tails[] = {
-		1, 12, UINT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 33,
-	};
-	const unsigned rounds = (unsigned)plain_amount(&stage->test, 40, 800);
-	const unsigned fixed = sizeof(tails) / sizeof(tails[0]);
-
-	for (unsigned i = 0; i < rounds; i++) {
-		struct ringer ringer;
-		uint64_t tail = i < fixed ? tails[i] : 8 + 8 * (uint64_t)
-		    prng_below(&stage->prng, 4000);
-		bool fine = ringer_begin(stage, &ringer);
-
-		if (fine) {
-			/* A length that no tail covers, then chance. */
-			(void)fill(stage, ringer.ring->data, 64);
-			memset(ringer.ring->data, 0xff, 4);
-			/* Release, as an honest one. */
-			atomic_store_explicit(&ringer.ring->tail, tail,
-			    memory_order_release);
-			fine = raw_send_frame(ringer.fd, FRAME_DOORBELL,
-			    i % 2 == 0 ? 0 : tail, NULL, 0) &&
-			    raw_hung_up(ringer.fd);
-		}
-		ringer_end(&ringer);
-		if (!fine) {
-			return false;
-		}
-	}
-	return true;
-}
-
-/* The words change all the time while the worker looks at them. */
-static bool
-scribble_on_rings(struct stage *stage)
-{
-	uint64_t end_us = scene_now_us() +
-	    plain_amount(&stage->test, 1, 20) * 1000000;
-
-	while (scene_now_us() < end_us) {
-		struct ringer ringer;
-		uint64_t *words;
-
-		if (!ringer_begin(stage, &ringer)) {
-			return false;
-		}
-		words = (uint64_t *)(void *)ringer.ring;
-		for (unsigned i = 0; i < 50 && raw_send_frame(ringer.fd,
-		    FRAME_DOORBELL, 0, NULL, 0); i++) {
-			for (unsigned n = 0; n < 2000; n++) {
-				size_t at = prng_below(&stage->prng,
-				    n % 4 == 0 ? 32 :
-				    (uint32_t)(ringer.bytes / 8));
-
-				__atomic_store_n(&words[at],
-				    prng_next(&stage->prng) >>
-				    (8 * prng_below(&stage->prng, 8)),
-				    __ATOMIC_RELAXED);
-			}
-		}
-		ringer_end(&ringer);
-	}
-	return true;
-}
-
-/* Its memory vanishes: zeroes are read, nobody gets a SIGBUS. */
-static bool
-punch_holes(struct stage *stage)
-{
-	for (unsigned i = 0; i < 20; i++) {
-		struct ringer ringer;
-		bool fine = ringer_begin(stage, &ringer);
-
-		fine = fine && ftruncate(ringer.ring_fd, 0) < 0 &&
-		    ftruncate(ringer.ring_fd, 1 << 30) < 0;
-		if (fine) {
-			(void)fallocate(ringer.ring_fd, FALLOC_FL_PUNCH_HOLE |
-			    FALLOC_FL_KEEP_SIZE, 0, (off_t)ringer.bytes);
-			/* Relaxed: nothing was written before it. */
-			atomic_store_explicit(&ringer.ring->tail, 64,
-			    memory_order_relaxed);
-			(void)fallocate(ringer.ring_fd, FALLOC_FL_PUNCH_HOLE |
-			    FALLOC_FL_KEEP_SIZE, i % 2 == 0 ? 4096 : 0,
-			    (off_t)ringer.bytes);
-			fine = raw_send_frame(ringer.fd, FRAME_DOORBELL, 0,
-			    NULL, 0);
-			/* All zero is an empty ring, a tail of 64 with a
-			 * zero header is a record of no type. */
-			(void)shutdown(ringer.fd, SHUT_WR);
-			fine = fine && raw_hung_up(ringer.fd);
-		}
-		ringer_end(&ringer);
-		if (!fine) {
-			return false;
-		}
-	}
-	return true;
-}
-
-/* As many hints and doorbells as go in. */
-static bool
-flood_rings(struct stage *stage)
-{
-	uint8_t hint[RING_HINT_BYTES] = { 1, 2, 3 };
-	struct iovec part = { .iov_base = hint, .iov_len = sizeof(hint) };
-	uint64_t end_us = scene_now_us() +
-	    plain_amount(&stage->test, 1, 20) * 1000000;
-	struct ringer ringer;
-	struct ring_producer producer;
-	bool fine = ringer_begin(stage, &ringer) && ring_producer_attach(
-	    &producer, ringer.ring, ringer.bytes) == OK;
-
-	while (fine && scene_now_us() < end_us) {
-		bool doorbell = false;
-
-		for (unsigned i = 0; i < 1000; i++) {
-			(void)ring_push(&producer, RING_HINT, &part, 1,
-			    &doorbell);
-		}
-		fine = raw_send_frame(ringer.fd, FRAME_DOORBELL, 0, NULL, 0);
-	}
-	ringer_end(&ringer);
-	return fine;
-}
-
 /* ---- clients that do nothing ---- */
 
 /* Requests without end, whose answers nobody reads. */
 static bool
-never_read(struct stage *stage)
+never_read(struct misdeed_stage *stage)
 {
 	const struct frame frame = { .type = FRAME_PING, .id = 1 };
 	static uint8_t many[FRAME_HEADER_BYTES * 1000];
@@ -393,7 +205,7 @@ never_read(struct stage *stage)
 }
 
 static bool
-connect_many(struct stage *stage)
+connect_many(struct misdeed_stage *stage)
 {
 	static int fds[MANY];
 	unsigned count = 0;
@@ -415,7 +227,7 @@ connect_many(struct stage *stage)
 static bool
 clients_are_gone(void *argument)
 {
-	const struct stage *stage = argument;
+	const struct misdeed_stage *stage = argument;
 	static char text[8192];
 	const char *at;
 
@@ -448,7 +260,7 @@ be_stopped(const struct scene *scene)
 
 /* Stopped at any moment of what it does, again and again. */
 static bool
-stop_a_client(struct stage *stage)
+stop_a_client(struct misdeed_stage *stage)
 {
 	unsigned rounds = (unsigned)plain_amount(&stage->test, 20, 300);
 	pid_t pid = fork();
@@ -469,78 +281,32 @@ stop_a_client(struct stage *stage)
 	return fine;
 }
 
-/* ---- each with somebody beside it ---- */
-
-static void
-commit(struct stage *stage, const char *name, misdeed_fn misdeed)
-{
-	char check[96];
-	bool fine;
-	uint64_t now_kib;
-
-	if (!plain_wants(&stage->test, name)) {
-		return;
-	}
-	bystander_start(&stage->other, &stage->scene);
-	(void)bystander_goes_on(&stage->other, 10);
-	fine = misdeed(stage);
-	plain_check(&stage->test, name, fine, "not answered as it should be");
-	(void)snprintf(check, sizeof(check), "%s_others_are_served", name);
-	bystander_check(&stage->test, &stage->other, check);
-	(void)snprintf(check, sizeof(check), "%s_no_worker_died", name);
-	plain_check(&stage->test, check,
-	    scene_child(&stage->scene, "worker 0") == stage->worker[0] &&
-	    scene_child(&stage->scene, "worker 1") == stage->worker[1],
-	    "see its log");
-	refresh_workers(stage);
-	now_kib = scene_private_kib(&stage->scene);
-	(void)snprintf(check, sizeof(check), "%s_memory_is_bounded", name);
-	plain_check(&stage->test, check,
-	    now_kib < stage->private_kib + KEPT_KIB, "%lu KiB, then %lu",
-	    stage->private_kib, now_kib);
-}
-
 int
 main(int argc, char **argv)
 {
-	static struct stage stage = {
-		.scene = { .memory = "16M", .workers = 2 },
-	};
+	static struct misdeed_stage stage;
 	struct rlimit files = { .rlim_cur = 0 };
 
-	plain_start(&stage.test, argc, argv);
-	prng_init(&stage.prng, stage.test.seed);
 	(void)getrlimit(RLIMIT_NOFILE, &files);
 	files.rlim_cur = files.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &files);
-	if (!scene_start(&stage.scene)) {
-		plain_fail(&stage.test, "wire", "the daemon does not start");
+	if (!misdeed_begin(&stage, argc, argv)) {
 		return plain_end(&stage.test);
 	}
-	refresh_workers(&stage);
-	stage.private_kib = scene_private_kib(&stage.scene);
-	commit(&stage, "garbage", send_garbage);
-	commit(&stage, "partial_frames", send_parts);
-	commit(&stage, "huge_lengths", send_huge_lengths);
-	commit(&stage, "wrong_versions", send_wrong_versions);
-	commit(&stage, "corrupt_rings", corrupt_rings);
-	commit(&stage, "scribbled_rings", scribble_on_rings);
-	commit(&stage, "punched_rings", punch_holes);
-	commit(&stage, "ring_flood", flood_rings);
-	commit(&stage, "answers_not_read", never_read);
+	misdeed_commit(&stage, "garbage", send_garbage);
+	misdeed_commit(&stage, "partial_frames", send_parts);
+	misdeed_commit(&stage, "huge_lengths", send_huge_lengths);
+	misdeed_commit(&stage, "wrong_versions", send_wrong_versions);
+	misdeed_commit(&stage, "answers_not_read", never_read);
 	if (files.rlim_cur > MANY + 50) {
-		commit(&stage, "many_connections", connect_many);
+		misdeed_commit(&stage, "many_connections", connect_many);
 	} else {
 		plain_skip(&stage.test, "many_connections",
 		    "%lu descriptors allowed", (unsigned long)files.rlim_cur);
 	}
-	commit(&stage, "stopped_client", stop_a_client);
+	misdeed_commit(&stage, "stopped_client", stop_a_client);
 	plain_check(&stage.test, "rows_of_clients_are_free_again",
 	    wait_until(clients_are_gone, &stage, SCENE_DEADLINE_MS),
 	    "weir-ctl status counts more");
-	scene_check_clean(&stage.test, &stage.scene,
-	    "segment_is_sound_after_bad_input");
-	plain_check(&stage.test, "daemon_ends_well_after_bad_input",
-	    scene_end(&stage.scene), "see its log");
-	return plain_end(&stage.test);
+	return misdeed_end(&stage);
 }

@@ -116,8 +116,20 @@ is_ready(void *argument)
 		scene->pid = 0;
 		return true;
 	}
-	return weir_connect(start->handle) == WEIR_OK &&
-	    scene_child(scene, "keeper") != 0;
+	if (weir_connect(start->handle) != WEIR_OK ||
+	    scene_child(scene, "keeper") == 0) {
+		return false;
+	}
+	/* One worker answers: the others may not have a title yet. */
+	for (unsigned i = 0; i < scene->workers; i++) {
+		char title[32];
+
+		(void)snprintf(title, sizeof(title), "worker %u", i);
+		if (scene_child(scene, title) == 0) {
+			return false;
+		}
+	}
+	return true;
 }
 
 bool

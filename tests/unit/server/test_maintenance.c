@@ -39,3 +39,15 @@ Test(maintenance, sweeps_what_expired_and_then_rests)
 	cr_assert_not(maintenance_run(&other, heritage, fixture_at(300)));
 	fixture_destroy(heritage);
 }
+
+Test(maintenance, beats_between_shards)
+{
+	struct heritage *heritage = fixture_create();
+	struct maintenance mine = { 0 };
+	struct control_process *row = &heritage->control->processes[0];
+
+	row->heartbeat_ms = 0;
+	(void)maintenance_run(&mine, heritage, fixture_at(0));
+	cr_assert_neq(row->heartbeat_ms, 0);
+	fixture_destroy(heritage);
+}

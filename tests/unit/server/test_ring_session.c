@@ -9,6 +9,7 @@
 #include "daemon_fixture.h"
 #include "protocol.h"
 #include "read.h"
+#include "shard.h"
 #include "write.h"
 
 static struct ring_session ring;
@@ -108,6 +109,28 @@ Test(ring_session, counts_a_refused_store_and_goes_on)
 	cr_assert_eq(drain(1), OK);
 	cr_assert_eq(ring.refused, 1);
 	cr_assert_eq(ring.stored, 1);
+}
+
+Test(ring_session, beats_for_each_store_that_waited)
+{
+	_Atomic uint64_t heartbeat_ms = 0;
+	struct key key;
+	uint32_t shard;
+
+	ring.heartbeat_ms = &heartbeat_ms;
+	cr_assert_eq(key_init(&key, ring.pool, "key", 3), OK);
+	shard = pool_shard_of(ring.pool, key.hash);
+	push_set("key", "value");
+	cr_assert_eq(shard_enter(ring.pool, shard), OK);
+	cr_assert_eq(drain(1), OK);
+	shard_leave(ring.pool, shard);
+	cr_assert_eq(ring.refused, 1);
+	cr_assert_neq(heartbeat_ms, 0);
+	heartbeat_ms = 0;
+	push_set("key", "value");
+	cr_assert_eq(drain(2), OK);
+	cr_assert_eq(ring.stored, 1);
+	cr_assert_eq(heartbeat_ms, 0);
 }
 
 Test(ring_session, gives_up_at_an_unknown_record)
