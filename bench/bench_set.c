@@ -169,7 +169,7 @@ measure_sync(struct bench *b, struct tested *tested, size_t count,
 			sides[n].argument = &asked[n];
 		}
 	}
-	measure_alternate(sides, n, (unsigned)bench_amount(b, 5, 11, 21));
+	measure_alternate(sides, n, (unsigned)bench_amount(b, 3, 11, 21));
 	for (size_t at = 0; at < n; at += PLACES) {
 		size_t best = best_of(sides + at);
 		size_t ours = best_of(sides);
@@ -242,7 +242,7 @@ measure_async(struct bench *b, const struct peer *weir,
 		sides[p].argument = &asked[p];
 	}
 	measure_alternate(sides, PLACES,
-	    (unsigned)bench_amount(b, 7, 11, 21));
+	    (unsigned)bench_amount(b, 3, 11, 21));
 	best = best_of(sides);
 	begin_row(b, "weir", "flushed once", weir->w->value_bytes,
 	    client_count, places[best].text);

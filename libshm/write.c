@@ -16,8 +16,6 @@
 
 /* The place may be lost to others each time the lock is let go. */
 #define ROOM_TRIES	16
-/* Of a small entry, which costs most beside its bytes. */
-#define PREFETCH_LINES	4
 
 enum result
 write_head(const struct pool *pool, const struct entry_spec *spec,
@@ -110,21 +108,6 @@ choose_queue(const struct pool *pool, uint32_t shard,
 	return evict_admit(*in_ghost);
 }
 
-/*
- * Fetch the lines of the shard's next entry ahead, for writing: they are cold,
- * and the sum of an entry waits for what was stored of it.  A line past the
- * end is fetched for nothing.
- */
-static void
-prefetch_next(const struct entry *entry, uint32_t bytes)
-{
-	const uint8_t *next = (const uint8_t *)entry + bytes;
-
-	for (unsigned i = 0; i < PREFETCH_LINES; i++) {
-		__builtin_prefetch(next + i * CACHE_LINE_BYTES, 1);
-	}
-}
-
 /* Write, commit and link an entry for which there is room. */
 static void
 append(const struct pool *pool, uint32_t shard, enum evict_queue queue,
@@ -141,7 +124,6 @@ append(const struct pool *pool, uint32_t shard, enum evict_queue queue,
 
 	head->sequence = shard_next_sequence(pool, shard);
 	entry_write(entry, head, spec->tags, spec->key->bytes, value);
-	prefetch_next(entry, bytes);
 	SHM_POINT(append_written);
 	if (old != NULL) {
 		/* Relaxed: under the lock; a lost count is allowed. */

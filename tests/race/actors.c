@@ -63,9 +63,14 @@ actor_goes_on(struct actor *actor)
 {
 	struct actors_board *board = actor->board;
 
-	if (actor->looks++ % LOOKS_PER_CLOCK == 0 &&
-	    now_ns() >= actor->end_ns) {
-		atomic_store_explicit(&board->stop, 1, memory_order_relaxed);
+	if (actor->looks++ % LOOKS_PER_CLOCK == 0) {
+		uint64_t now = now_ns();
+
+		if (now >= actor->last_ns || (now >= actor->end_ns &&
+		    (actor->showed == NULL || actor->showed(actor->scene)))) {
+			atomic_store_explicit(&board->stop, 1,
+			    memory_order_relaxed);
+		}
 	}
 	/* Relaxed: a late look costs a round. */
 	return atomic_load_explicit(&board->stop, memory_order_relaxed) == 0;
@@ -151,6 +156,9 @@ prepare(struct actor *actor, const struct actors_play *play,
 	actor->delay_one_in = part->delay_one_in;
 	actor->delay_turns = part->delay_turns;
 	actor->end_ns = end_ns;
+	actor->last_ns = end_ns +
+	    (uint64_t)play->run_ms * NS_PER_MS * (SHOW_TIMES - 1);
+	actor->showed = play->showed;
 	prng_init(&actor->prng, play->seed * 1000 + worker * 2);
 	prng_init(&actor->delays, play->seed * 1000 + worker * 2 + 1);
 	if (!part->is_reader) {
@@ -237,7 +245,8 @@ static void
 finish(struct thread *thread, struct actors_board *board, uint32_t run_ms)
 {
 	int status;
-	bool ended = wait_until_exit(thread->pid, run_ms + GRACE_MS, &status);
+	bool ended = wait_until_exit(thread->pid,
+	    run_ms * SHOW_TIMES + GRACE_MS, &status);
 
 	if (ended && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		return;

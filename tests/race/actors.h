@@ -45,6 +45,8 @@ struct actor {
 	uint32_t	delay_turns;
 	uint32_t	looks;
 	uint64_t	end_ns;
+	uint64_t	last_ns;	/* with nothing shown yet */
+	bool		(*showed)(const void *scene);
 	uint8_t		buffer[ACTOR_BUFFER_BYTES];
 	uint8_t		other[ACTOR_BUFFER_BYTES];
 };
@@ -71,7 +73,13 @@ struct actors_play {
 	uint32_t	part_count;
 	uint64_t	seed;
 	uint32_t	run_ms;
+	/*
+	 * Whether what the run is about has happened; NULL: always.  On a
+	 * slow machine the run goes on for it, up to SHOW_TIMES as long.
+	 */
+	bool		(*showed)(const void *scene);
 };
+#define SHOW_TIMES	20
 
 /* Zeroed memory that processes share; the run ends if there is none. */
 void	*actors_share(size_t bytes);

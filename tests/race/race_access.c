@@ -140,29 +140,23 @@ play_refresher(struct actor *actor)
 	}
 }
 
-/* What has to happen in a run, or it showed nothing. */
 static bool
-showed(const struct stage *stage, uint32_t shard)
+touches_showed(const void *scene)
 {
+	const struct stage *stage = scene;
+
 	return actors_tally(stage->board, TOUCHES) != 0 &&
-	    actors_tally(stage->board, REFRESHED) != 0 &&
-	    (shard != UINT32_MAX || stage_stat(stage, STAT_moved_to_main) +
-	    stage_stat(stage, STAT_moved_again) != 0);
+	    actors_tally(stage->board, REFRESHED) != 0;
 }
 
-static void
-print_tallies(const struct stage *stage)
+static bool
+moves_showed(const void *scene)
 {
-	printf("# %llu touches, %llu refresh bits, %llu moved by count, "
-	    "%llu given up\n",
-	    (unsigned long long)actors_tally(stage->board, TOUCHES),
-	    (unsigned long long)actors_tally(stage->board, REFRESHED),
-	    (unsigned long long)(stage_stat(stage, STAT_moved_to_main) +
-	    stage_stat(stage, STAT_moved_again)),
-	    (unsigned long long)actors_tally(stage->board, STAGE_LOST));
+	return touches_showed(scene) &&
+	    stage_stat(scene, STAT_moved_to_main) +
+	    stage_stat(scene, STAT_moved_again) != 0;
 }
 
-/* A slow machine needs longer to show anything: three tries, each longer. */
 static void
 run(struct plain_test *test, const char *name, uint32_t keys, uint32_t shard,
     actor_fn *writer, actor_fn *toucher)
@@ -176,26 +170,30 @@ run(struct plain_test *test, const char *name, uint32_t keys, uint32_t shard,
 		.scene = &stage, .parts = parts, .part_count = 2,
 		.seed = test->seed,
 		.run_ms = (uint32_t)plain_amount(test, 1500, 60000),
+		.showed = shard == UINT32_MAX ? moves_showed : touches_showed,
 	};
-	bool done = !plain_wants(test, name);
+	bool played;
 
-	for (int tries = 0; tries < 3 && !done; tries++, play.run_ms *= 3) {
-		bool played;
-
-		stage_open(&stage, keys, shard);
-		play.pool = &stage.pool;
-		play.board = stage.board;
-		played = actors_run(&play);
-		print_tallies(&stage);
-		done = !played || showed(&stage, shard);
-		if (done) {
-			(void)stage_report(test, name, &stage, played);
-		}
-		stage_close(&stage);
+	if (!plain_wants(test, name)) {
+		return;
 	}
-	if (!done) {
+	stage_open(&stage, keys, shard);
+	play.pool = &stage.pool;
+	play.board = stage.board;
+	played = actors_run(&play);
+	printf("# %llu touches, %llu refresh bits, %llu moved by count, "
+	    "%llu given up\n",
+	    (unsigned long long)actors_tally(stage.board, TOUCHES),
+	    (unsigned long long)actors_tally(stage.board, REFRESHED),
+	    (unsigned long long)(stage_stat(&stage, STAT_moved_to_main) +
+	    stage_stat(&stage, STAT_moved_again)),
+	    (unsigned long long)actors_tally(stage.board, STAGE_LOST));
+	if (played && !play.showed(&stage)) {
 		plain_fail(test, name, "nothing was touched, or moved for it");
+	} else {
+		(void)stage_report(test, name, &stage, played);
 	}
+	stage_close(&stage);
 }
 
 int

@@ -249,6 +249,24 @@ print_counts(const struct stage *stage)
 	    (unsigned long long)stage_stat(stage, STAT_chains_written));
 }
 
+static bool
+hits_showed(const void *scene)
+{
+	const struct stage *stage = scene;
+
+	return actors_tally(stage->board, STAGE_HITS) != 0;
+}
+
+static bool
+growth_showed(const void *scene)
+{
+	const struct stage *stage = scene;
+
+	return hits_showed(scene) && actors_tally(stage->board, GREW) != 0 &&
+	    actors_tally(stage->board, VIEWS) != 0 &&
+	    actors_tally(stage->board, ENDED) != 0;
+}
+
 static void
 run(struct plain_test *test, const char *name,
     const struct actors_part *parts, uint32_t part_count, bool grows)
@@ -258,6 +276,7 @@ run(struct plain_test *test, const char *name,
 		.scene = &stage, .parts = parts, .part_count = part_count,
 		.seed = test->seed,
 		.run_ms = (uint32_t)plain_amount(test, 2000, 60000),
+		.showed = grows ? growth_showed : hits_showed,
 	};
 	bool played;
 
@@ -269,10 +288,7 @@ run(struct plain_test *test, const char *name,
 	play.board = stage.board;
 	played = actors_run(&play);
 	print_counts(&stage);
-	if (played && (actors_tally(stage.board, STAGE_HITS) == 0 ||
-	    (grows && (actors_tally(stage.board, GREW) == 0 ||
-	    actors_tally(stage.board, VIEWS) == 0 ||
-	    actors_tally(stage.board, ENDED) == 0)))) {
+	if (played && !play.showed(&stage)) {
 		plain_fail(test, name, "nobody met anybody");
 	} else {
 		(void)stage_report(test, name, &stage, played);

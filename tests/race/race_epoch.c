@@ -252,6 +252,15 @@ play_reader(struct actor *actor)
 	}
 }
 
+static bool
+showed(const void *arg)
+{
+	const struct epoch_scene *scene = arg;
+
+	return actors_tally(scene->stage.board, PURGES) != 0 &&
+	    actors_tally(scene->stage.board, ALIVE_BESIDE) != 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -264,6 +273,7 @@ main(int argc, char **argv)
 	};
 	struct actors_play play = {
 		.scene = &scene, .parts = parts, .part_count = 3,
+		.showed = showed,
 	};
 	struct plain_test test;
 	const struct actors_board *board;
@@ -292,8 +302,7 @@ main(int argc, char **argv)
 	    (unsigned long long)actors_tally(board, ALIVE_BESIDE),
 	    (unsigned long long)stage_stat(&scene.stage,
 	    STAT_epoch_rows_full));
-	if (played && (actors_tally(board, PURGES) == 0 ||
-	    actors_tally(board, ALIVE_BESIDE) == 0)) {
+	if (played && !showed(&scene)) {
 		plain_fail(&test, name, "nobody met anybody");
 	} else {
 		(void)stage_report(&test, name, &scene.stage, played);

@@ -118,6 +118,15 @@ shares_are_fair(struct stage *stage, struct plain_test *test,
 	return true;
 }
 
+static bool
+showed(const void *scene)
+{
+	const struct stage *stage = scene;
+
+	return actors_tally(stage->board, LATE_SETS) != 0 &&
+	    stage_stat(stage, STAT_extents_given) != 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -130,6 +139,7 @@ main(int argc, char **argv)
 	};
 	struct actors_play play = {
 		.scene = &stage, .parts = parts, .part_count = 3,
+		.showed = showed,
 	};
 	struct plain_test test;
 	bool played;
@@ -149,8 +159,7 @@ main(int argc, char **argv)
 	    (unsigned long long)stage_stat(&stage, STAT_extents_given),
 	    share_of(&stage, 0), share_of(&stage, 1), share_of(&stage, 2),
 	    share_of(&stage, 3));
-	if (played && (actors_tally(stage.board, LATE_SETS) == 0 ||
-	    stage_stat(&stage, STAT_extents_given) == 0)) {
+	if (played && !showed(&stage)) {
 		plain_fail(&test, name, "nothing was given");
 	} else if (!played || shares_are_fair(&stage, &test, name)) {
 		(void)stage_report(&test, name, &stage, played);

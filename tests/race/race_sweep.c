@@ -174,6 +174,16 @@ all_dead_go(struct sweep_scene *scene, struct plain_test *test,
 	return left == LASTING;
 }
 
+static bool
+showed(const void *arg)
+{
+	const struct sweep_scene *scene = arg;
+
+	return actors_tally(scene->stage.board, SWEPT) != 0 &&
+	    actors_tally(scene->stage.board, SEEN_MORTAL) != 0 &&
+	    stage_stat(&scene->stage, STAT_expired) != 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -186,6 +196,7 @@ main(int argc, char **argv)
 	};
 	struct actors_play play = {
 		.scene = &scene, .parts = parts, .part_count = 3,
+		.showed = showed,
 	};
 	struct plain_test test;
 	const struct actors_board *board;
@@ -212,9 +223,7 @@ main(int argc, char **argv)
 	    (unsigned long long)stage_stat(&scene.stage,
 	    STAT_extents_reclaimed), (unsigned long long)
 	    stage_stat(&scene.stage, STAT_evicted_small));
-	if (played && (actors_tally(board, SWEPT) == 0 ||
-	    actors_tally(board, SEEN_MORTAL) == 0 ||
-	    stage_stat(&scene.stage, STAT_expired) == 0)) {
+	if (played && !showed(&scene)) {
 		plain_fail(&test, name, "nobody met anybody");
 	} else if (!played || all_dead_go(&scene, &test, name)) {
 		(void)stage_report(&test, name, &scene.stage, played);
