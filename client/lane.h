@@ -42,6 +42,13 @@
 #define LANE_DETAIL_BYTES	256
 /* A few hits to a record: the header of a record is half a hint. */
 #define LANE_HINTS_MAX		8
+/*
+ * Hints of a thread in a window: what a worker would drop costs a hit time
+ * and tells nobody.  Windows are short, so that a fast reader's hints are of
+ * more than the first moment of each second.
+ */
+#define LANE_WINDOW_MS		20u
+#define LANE_WINDOW_HINTS	(RING_HINTS_PER_S * LANE_WINDOW_MS / 1000)
 
 struct lane_list;
 
@@ -55,6 +62,8 @@ struct lane {
 	const struct attachment *active; /* while depth > 0 */
 	unsigned	depth;		/* a callback may read again */
 	unsigned	hint_count;
+	uint64_t	window_ms;	/* start of the window of hints */
+	unsigned	window_hints;	/* in it so far */
 	uint8_t		hints[LANE_HINTS_MAX * RING_HINT_BYTES];
 	char		detail[LANE_DETAIL_BYTES];
 	struct lane	*next_of_thread;

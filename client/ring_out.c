@@ -227,12 +227,28 @@ push_counts(struct weir *handle, struct ring_out *ring)
 	return true;
 }
 
+/* False: this window has had its hints. */
+static bool
+take_from_window(struct lane *lane)
+{
+	uint64_t now_ms = lane->clock.boot.ms;
+
+	if (now_ms - lane->window_ms >= LANE_WINDOW_MS) {
+		lane->window_ms = now_ms;
+		lane->window_hints = 0;
+	}
+	return lane->window_hints++ < LANE_WINDOW_HINTS;
+}
+
 void
 ring_out_hint(struct weir *handle, struct lane *lane,
     const struct read_hit *hit)
 {
 	uint8_t *at = lane->hints + lane->hint_count * RING_HINT_BYTES;
 
+	if (!take_from_window(lane)) {
+		return;
+	}
 	wire_put_u64(at, hit->head.hash);
 	wire_put_u32(at + 8, hit->extent);
 	wire_put_u32(at + 12, hit->offset);

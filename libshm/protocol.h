@@ -144,5 +144,7 @@ enum ring_type {
 	RING_COUNTS = 3,
 };
 #define RING_HINT_BYTES	16
+/* Hints of one client that are looked at in a second; more are dropped. */
+#define RING_HINTS_PER_S	20000u
 
 #endif

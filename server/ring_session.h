@@ -16,11 +16,10 @@
 #include "clock.h"
 #include "control.h"
 #include "pool.h"
+#include "protocol.h"
 #include "result.h"
 #include "ring.h"
 
-/* Hints of one client that are looked at in a second; more are dropped. */
-#define RING_HINTS_PER_S	20000u
 /*
  * Reads that a client may say it did in a second: no machine's cores do more
  * on one pool.  What is above is not counted.
