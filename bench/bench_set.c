@@ -23,8 +23,8 @@
  * and the queue of new ones, a tenth of the pool, has to hold those of all
  * clients.
  */
-#define ASYNC_STORES	262144
-#define ASYNC_LARGE_STORES 32768
+#define ASYNC_STORES	65536
+#define ASYNC_LARGE_STORES 16384
 #define ASYNC_ENTRY_EXTRA 96
 #define ASYNC_POOL_PARTS 12
 /*
@@ -242,7 +242,7 @@ measure_async(struct bench *b, const struct peer *weir,
 		sides[p].argument = &asked[p];
 	}
 	measure_alternate(sides, PLACES,
-	    (unsigned)bench_amount(b, 3, 11, 21));
+	    (unsigned)bench_amount(b, 7, 11, 21));
 	best = best_of(sides);
 	begin_row(b, "weir", "flushed once", weir->w->value_bytes,
 	    client_count, places[best].text);

@@ -227,12 +227,13 @@ dispatch(struct weir *handle)
 	return OK;
 }
 
-enum result
-channel_receive(struct weir *handle)
+/* Until there is no more, or *arrived. */
+static enum result
+receive_until(struct weir *handle, const bool *arrived)
 {
 	enum result result = OK;
 
-	while (result == OK) {
+	while (result == OK && !*arrived) {
 		result = wire_receive(&handle->channel.wire);
 		if (result == OK) {
 			result = dispatch(handle);
@@ -242,27 +243,41 @@ channel_receive(struct weir *handle)
 }
 
 enum result
+channel_receive(struct weir *handle)
+{
+	static const bool never = false;
+
+	return receive_until(handle, &never);
+}
+
+enum result
 channel_wait(struct weir *handle, const bool *arrived,
     struct deadline deadline)
 {
 	struct wire *wire = &handle->channel.wire;
 
-	for (;;) {
-		enum result result = channel_receive(handle);
+	/* No look before the wait and none after the answer: each is a system
+	 * call, and the daemon seldom answers while the request is sent. */
+	while (!*arrived) {
+		enum result result = wire_flush(wire);
+		enum result waited;
 
-		if (*arrived) {
-			return OK;
-		}
-		if (result == OK) {
-			result = wire_flush(wire);
-		}
-		if (result == OK || result == BUSY) {
-			result = wire_wait(wire, result == BUSY, deadline);
-		}
-		if (result != OK) {
+		if (result != OK && result != BUSY) {
 			return result;
 		}
+		waited = wire_wait(wire, result == BUSY, deadline);
+		if (waited != OK && waited != TIMEOUT) {
+			return waited;
+		}
+		result = receive_until(handle, arrived);
+		if (result != OK) {
+			return *arrived ? OK : result;
+		}
+		if (waited == TIMEOUT && !*arrived) {
+			return TIMEOUT;
+		}
 	}
+	return OK;
 }
 
 void

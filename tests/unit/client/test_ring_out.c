@@ -7,6 +7,7 @@
 
 #include "fake_daemon.h"
 #include "handle.h"
+#include "lane.h"
 #include "wait_until.h"
 
 #include <criterion/criterion.h>
@@ -142,6 +143,35 @@ Test(ring_out, hits_are_hinted_until_the_count_is_full_and_then_silent)
 	}
 	cr_assert_eq(weir_ping(handle), WEIR_OK);
 	cr_assert_leq(atomic_load(&daemon.hints), hints + 8);
+}
+
+Test(ring_out, hints_of_a_window_are_bounded)
+{
+	uint64_t start, windows;
+	char key[16], buffer[4];
+
+	for (int i = 0; i < 20000; i++) {
+		int length = snprintf(key, sizeof(key), "key %d", i);
+
+		while (weir_set_async(handle, key, (size_t)length, "v", 1,
+		    NULL) == WEIR_FULL) {
+			(void)weir_ping(handle);
+		}
+	}
+	cr_assert_eq(weir_flush(handle, NULL), WEIR_OK);
+	start = clock_boot_now().ms;
+	for (int i = 0; i < 20000; i++) {
+		int length = snprintf(key, sizeof(key), "key %d", i);
+
+		(void)weir_get(handle, key, (size_t)length, buffer, 4, NULL,
+		    NULL);
+	}
+	windows = (clock_boot_now().ms - start) / LANE_WINDOW_MS + 2;
+	cr_assert_eq(weir_ping(handle), WEIR_OK);
+	cr_assert_gt(atomic_load(&daemon.hints), 0);
+	cr_assert_leq(atomic_load(&daemon.hints), windows *
+	    LANE_WINDOW_HINTS, "%u hints in %llu windows",
+	    atomic_load(&daemon.hints), (unsigned long long)windows);
 }
 
 static bool
