@@ -64,6 +64,32 @@ index_line(const struct pool *pool, uint32_t shard, unsigned dir,
 	    (line & ((1ull << index_line_shift(pool)) - 1));
 }
 
+/*
+ * The words of a line, read once each in their order, and which of them have
+ * the tag of hash: bit i for word i.  Empty words and links may be among
+ * them.  No branch for each: one that depends on where the slot is would be
+ * mispredicted in most gets, and be decided only once the line has come from
+ * memory, so that nothing of the next get overlaps with the wait.
+ */
+static inline unsigned
+index_match_line(const struct index_line *line, uint64_t hash,
+    uint64_t words[LINE_SLOTS])
+{
+	unsigned matches = 0;
+
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < LINE_SLOTS; i++) {
+		/* Pairs with the release stores of index.c. */
+		uint64_t word = atomic_load_explicit(&line->word[i],
+		    memory_order_acquire);
+
+		words[i] = word;
+		matches |= (unsigned)((word ^ hash) >> SLOT_TAG_SHIFT == 0) <<
+		    i;
+	}
+	return matches;
+}
+
 /* The bucket of a hash while there are count buckets, count > 0. */
 static inline uint64_t
 index_bucket(uint64_t hash, uint64_t count)

@@ -232,8 +232,8 @@ scan_stands(const struct pool *pool, const struct read_hit *hit,
 }
 
 /*
- * One pass over the bucket.  HIT, RETRY, or OTHER for a miss.  The words of
- * a line are read one after the other; the last may lead to another line.
+ * One pass over the bucket.  HIT, RETRY, or OTHER for a miss.  The last word
+ * of a line may lead to another line.
  */
 static inline enum answer
 scan(const struct pool *pool, const struct key *key, struct boot_ms now,
@@ -248,34 +248,33 @@ scan(const struct pool *pool, const struct key *key, struct boot_ms now,
 	SHM_POINT(read_step0);
 	trail.count = 0;
 	while (line != NULL) {
-		uint64_t word = 0;
+		uint64_t words[LINE_SLOTS];
+		/* Step 1. */
+		unsigned matches = index_match_line(line, key->hash, words);
+		uint64_t last = words[LINE_SLOTS - 1];
 
-		for (unsigned i = 0; i < LINE_SLOTS; i++) {
+		for (; matches != 0; matches &= matches - 1) {
+			unsigned i = (unsigned)__builtin_ctz(matches);
 			enum answer answer;
 
-			/* Step 1; pairs with the release stores of index.c. */
-			word = atomic_load_explicit(&line->word[i],
-			    memory_order_acquire);
-			if (word >> SLOT_TAG_SHIFT !=
-			    key->hash >> SLOT_TAG_SHIFT ||
-			    (word & SLOT_EXTENT_MASK) == 0) {
-				continue;
+			if ((words[i] & SLOT_EXTENT_MASK) == 0) {
+				continue;	/* empty, or a link */
 			}
 			hit->slot = &line->word[i];
-			hit->slot_word = word;
+			hit->slot_word = words[i];
 			answer = try_slot(pool, key, now, newest, want, hit);
 			if (answer != ANSWER_OTHER) {
 				return answer;
 			}
 		}
-		if (!slot_is_link(word) ||
+		if (!slot_is_link(last) ||
 		    trail.count == BUCKET_LINES_MAX - 1) {
 			break;
 		}
 		trail.at[trail.count] = &line->word[LINE_SLOTS - 1];
-		trail.word[trail.count++] = word;
+		trail.word[trail.count++] = last;
 		line = index_line(pool, hit->shard, DIR_OVERFLOW,
-		    link_line(word));
+		    link_line(last));
 	}
 	return scan_stands(pool, hit, count, moves, &trail) ? ANSWER_OTHER :
 	    ANSWER_RETRY;

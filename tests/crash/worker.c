@@ -10,6 +10,7 @@
 #include "access.h"
 #include "chain_write.h"
 #include "epoch.h"
+#include "extent.h"
 #include "pin.h"
 #include "reclaim.h"
 #include "scan.h"
@@ -340,6 +341,17 @@ step_idle(struct worker *w)
 	}
 }
 
+/*
+ * A sibling that runs on while the victim waits for a processor would fill
+ * the pool, and what was forgotten would mean nothing: it reads then.
+ */
+static bool
+must_hold_back(const struct worker *w)
+{
+	return w->profile->keeps_all && w->number != WORLD_VICTIM &&
+	    extent_free_count(&w->pool) < w->pool.g.extent_count / 4;
+}
+
 static bool
 due(struct worker *w, uint32_t one_in)
 {
@@ -355,6 +367,9 @@ worker_step(struct worker *w)
 	atomic_fetch_add(&w->shared->operations, 1);
 	if (prng_one_in(&w->prng, OPERATIONS_PER_MS)) {
 		atomic_fetch_add(&w->shared->now_ms, 1);
+	}
+	if (must_hold_back(w)) {
+		return step_read(w, key);
 	}
 	if (w->number == WORLD_VICTIM && due(w, p->purge_one_in)) {
 		return step_purge(w);
