@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "point.h"
 #include "pool.h"
 
 #define INDEX_INITIAL_BUCKETS	64u
@@ -79,10 +80,14 @@ index_match_line(const struct index_line *line, uint64_t hash,
 
 #pragma GCC unroll 8
 	for (unsigned i = 0; i < LINE_SLOTS; i++) {
-		/* Pairs with the release stores of index.c. */
-		uint64_t word = atomic_load_explicit(&line->word[i],
-		    memory_order_acquire);
+		uint64_t word;
 
+		if (i == LINE_SLOTS - 1) {
+			SHM_POINT(read_last_word);
+		}
+		/* Pairs with the release stores of index.c. */
+		word = atomic_load_explicit(&line->word[i],
+		    memory_order_acquire);
 		words[i] = word;
 		matches |= (unsigned)((word ^ hash) >> SLOT_TAG_SHIFT == 0) <<
 		    i;

@@ -67,10 +67,9 @@ gone() {
 }
 
 children() {
-	awk -v parent="$pid" '
-	    FNR == 1 { process = FILENAME; gsub(/[^0-9]/, "", process) }
-	    /^PPid:/ && $2 == parent { print process }' \
-	    /proc/[0-9]*/status 2>/dev/null
+	# Processes come and go between the names and the look: -s.
+	grep -ls "^PPid:[[:space:]]*$pid\$" /proc/[0-9]*/status |
+	    tr -dc '0-9\n'
 }
 
 # The pid of a child, by the daemon's own account.

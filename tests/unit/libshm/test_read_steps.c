@@ -217,7 +217,7 @@ Test(read_steps, a_split_in_the_middle_of_a_scan_is_no_miss)
 {
 	/* Bit 6 set: it moves away from the decoy's bucket. */
 	begin_behind_a_decoy(0x7777000000000005ull, 0x7777000000000045ull);
-	cr_expect_str_eq(get_disturbed("read_step1", split_six_buckets),
+	cr_expect_str_eq(get_disturbed("read_step0", split_six_buckets),
 	    "true");
 	EXPECT_SOUND(&pool);
 }
@@ -259,9 +259,9 @@ begin_in_an_overflow_line(unsigned decoy_at)
 
 Test(read_steps, an_absorbed_line_that_was_not_reached_yet_is_no_miss)
 {
-	/* The scan stops in the first line; the link goes meanwhile. */
+	/* The words that take its entries were read, the link was not. */
 	begin_in_an_overflow_line(5);
-	cr_expect_str_eq(get_disturbed("read_step1", delete_the_crowd),
+	cr_expect_str_eq(get_disturbed("read_last_word", delete_the_crowd),
 	    "true");
 	EXPECT_SOUND(&pool);
 }
