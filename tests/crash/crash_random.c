@@ -106,6 +106,9 @@ run_profile(struct plain_test *test, const char *profile)
 	for (uint64_t p = 0; good && p < pools; p++) {
 		good = world_open(&world, world_profile(profile),
 		    test->seed + p);
+		if (good) {
+			atomic_store(&world.shared->all_hold_back, 1);
+		}
 		for (uint64_t i = 0; good && i < rounds; i++) {
 			good = kill_some(&world, &prng);
 			done++;

@@ -343,12 +343,14 @@ step_idle(struct worker *w)
 
 /*
  * A sibling that runs on while the victim waits for a processor would fill
- * the pool, and what was forgotten would mean nothing: it reads then.
+ * the pool, and what was forgotten would mean nothing: it reads then.  So
+ * does a victim that is killed at any moment.
  */
 static bool
 must_hold_back(const struct worker *w)
 {
-	return w->profile->keeps_all && w->number != WORLD_VICTIM &&
+	return w->profile->keeps_all && (w->number != WORLD_VICTIM ||
+	    atomic_load(&w->shared->all_hold_back) != 0) &&
 	    extent_free_count(&w->pool) < w->pool.g.extent_count / 4;
 }
 

@@ -57,6 +57,7 @@ struct world_shared {
 	_Atomic uint32_t stop_workers;
 	_Atomic uint32_t stop_reader;
 	_Atomic uint32_t at_point;	/* victims that have met theirs */
+	_Atomic uint32_t all_hold_back;	/* the victim has no point to meet */
 	_Atomic uint64_t operations;
 	_Atomic uint64_t reader_passes;
 	_Atomic uint64_t reader_hits;
