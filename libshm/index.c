@@ -25,6 +25,7 @@
 #include "extent.h"
 #include "fault.h"
 #include "point.h"
+#include "shard.h"
 
 #include <string.h>
 
@@ -149,35 +150,12 @@ walk_hash(struct index_walk *walk, const struct pool *pool, uint32_t shard,
 	    index_bucket(hash, count));
 }
 
-/* The entry a slot points at, if all of it was committed. */
-static struct entry *
-entry_of(const struct pool *pool, uint64_t word, struct entry_head *head)
-{
-	uint32_t extent = slot_extent(word);
-	uint32_t offset = slot_offset(word);
-	struct entry *entry;
-	uint32_t committed;
-
-	if (!pool_extent_exists(pool, extent)) {
-		return NULL;
-	}
-	committed = extent_committed(pool, extent);
-	if (committed > pool_extent_bytes(pool) ||
-	    offset + sizeof(*entry) > committed) {
-		return NULL;
-	}
-	entry = (struct entry *)(void *)
-	    ((uint8_t *)pool_extent(pool, extent) + offset);
-	*head = entry_load(entry);
-	return entry_fits(head, committed - offset) ? entry : NULL;
-}
-
 bool
 index_hash_of(const struct pool *pool, uint64_t word, uint64_t *hash)
 {
 	struct entry_head head;
 
-	if (entry_of(pool, word, &head) == NULL) {
+	if (shard_entry(pool, word, &head) == NULL) {
 		return false;
 	}
 	*hash = head.hash;
@@ -200,7 +178,7 @@ index_find(const struct pool *pool, uint32_t shard, const struct key *key)
 		    word >> SLOT_TAG_SHIFT != key->hash >> SLOT_TAG_SHIFT) {
 			continue;
 		}
-		entry = entry_of(pool, word, &head);
+		entry = shard_entry(pool, word, &head);
 		if (entry == NULL || head.hash != key->hash ||
 		    head.key_bytes != key->length) {
 			continue;
@@ -242,7 +220,7 @@ oldest_slot(const struct pool *pool, uint32_t shard, uint64_t hash)
 	    slot = index_walk_next(&walk)) {
 		struct entry_head head;
 
-		if (entry_of(pool, load(slot), &head) == NULL) {
+		if (shard_entry(pool, load(slot), &head) == NULL) {
 			return slot;
 		}
 		if (head.sequence < lowest) {
