@@ -98,7 +98,7 @@ help_of	= $(filter-out $(PLAIN),$(call srcs,$(patsubst %/,%,$(dir $(1)))))
 objs	= $(patsubst %.c,build/obj/$(1)/%.o,$(2))
 
 # Libraries.  A tests program may call into any folder: it links them all.
-LIBS_SHM := -lsodium -lxxhash -pthread
+LIBS_SHM := -lsodium -lxxhash -lm -pthread
 LIBS_SIM := -lzstd -lm
 LIBS_CTL := $(LIBS_SIM) -ljansson -lreadline
 LIBS_SERVER := -lconfuse -lbsd -lev -ljansson $(LIBS_SHM)
@@ -232,13 +232,17 @@ $(foreach b,$(FLOOR_PROGS),$(eval $(call bench_rule,$(patsubst \
 build/bench/micro: $(call objs,opt,$(call srcs,bench/interpose))
 
 ifneq ($(wildcard demo/*.c),)
-build/demo/shop: $(call objs,opt,$(call srcs,demo)) build/libweirclient.a
+build/demo/shop: $(call objs,opt,$(filter-out demo/stampede.c,\
+    $(call srcs,demo)))
+build/demo/stampede: $(call objs,opt,demo/stampede.c)
+build/demo/shop build/demo/stampede: build/libweirclient.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(AT)$(CC_opt) -o $@ $^ $(LIBS_SHM)
+	$(AT)$(CC_opt) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS_SHM)
 .PHONY: demo
 demo: deps
-	+@$(SUB) build/weird build/weir-ctl build/demo/shop
+	+@$(SUB) build/weird build/weir-ctl build/demo/shop \
+	    build/demo/stampede
 	@demo/run
 endif
 
@@ -433,7 +437,7 @@ install: all
 	    install -m 644 $f $(DESTDIR)$(PREFIX)/lib/;)
 	$(if $(CLIENT),ln -sf libweirclient.so.0 \
 	    $(DESTDIR)$(PREFIX)/lib/libweirclient.so)
-	$(foreach f,$(wildcard client/weir.h),\
+	$(foreach f,$(wildcard client/weir.h client/weir_fetch.h),\
 	    install -m 644 $f $(DESTDIR)$(PREFIX)/include/;)
 	$(if $(wildcard client/weirclient.pc.in),\
 	    sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \

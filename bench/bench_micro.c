@@ -13,6 +13,7 @@
 #include "dataset.h"
 #include "instruction_count.h"
 #include "interpose/allocation_count.h"
+#include "micro_origin.h"
 #include "micro_steps.h"
 #include "side.h"
 #include "sweep.h"
@@ -319,8 +320,10 @@ main(int argc, char **argv)
 	measure_once(b);
 	measure_over_floor(b);
 	measure_instructions(b);
+	micro_measure_origin(b);
 	bench_add_limit(b, "Key, time and a wrong-value check are in each "
-	    "step; steps above the segment (requests, freshness, permits) "
-	    "are not in it.");
+	    "step; steps above the segment (requests, freshness) are not in "
+	    "it.  Of permits the limiter alone is: its origin's lock and "
+	    "breaker come on top.");
 	return bench_finish(b);
 }

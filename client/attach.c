@@ -26,7 +26,7 @@
 #define LOOK_EVERY_MS		100
 /* Clocks of one time namespace differ by the time a message takes. */
 #define CLOCK_SLACK_MS		1000
-#define HELLO_ANSWER_BYTES	40
+#define HELLO_ANSWER_BYTES	56
 
 static _Atomic uint64_t last_serial;
 
@@ -36,6 +36,9 @@ attach_forget(struct attach_state *state)
 	state->retired = NULL;
 	state->retry_at_ms = 0;
 	state->backoff_ms = 0;
+	/* What the parent holds is the parent's. */
+	state->holder = 0;
+	state->holds = false;
 }
 
 static void
@@ -146,6 +149,34 @@ map_pool(struct weir *handle, struct lane *lane, struct answer *answer,
 	return OK;
 }
 
+/*
+ * What an earlier connection held is this one's: its worker died.  A daemon
+ * that is another, or that let it go, says no, and it is lost.
+ */
+static void
+claim_holder(struct weir *handle, const struct answer *hello,
+    struct deadline deadline)
+{
+	struct attach_state *state = &handle->attach;
+	struct request request = {
+		.type = FRAME_CLAIM,
+		.number = { state->holder, state->secret },
+	};
+	struct answer answer = { .status = MISS };
+	bool whole;
+
+	if (state->holder != 0 && state->holds && memcmp(
+	    state->holder_boot_id, hello->body + 24, 16) == 0 &&
+	    channel_exchange(handle, &request, NULL, &answer, deadline,
+	    &whole) == OK && answer.status == OK) {
+		return;
+	}
+	memcpy(state->holder_boot_id, hello->body + 24, 16);
+	state->holder = wire_get_u64(hello->body + 40);
+	state->secret = wire_get_u64(hello->body + 48);
+	state->holds = false;
+}
+
 static enum result
 say_hello(struct weir *handle, struct lane *lane, struct deadline deadline)
 {
@@ -171,6 +202,11 @@ say_hello(struct weir *handle, struct lane *lane, struct deadline deadline)
 		    (int)answer.length, (const char *)answer.body);
 	} else {
 		result = map_pool(handle, lane, &answer, before_ms);
+		if (result == OK) {
+			claim_holder(handle, &answer, deadline);
+			/* The claim may have met a hang-up. */
+			result = handle->channel.wire.fd >= 0 ? OK : CLOSED;
+		}
 	}
 	if (answer.fd >= 0) {
 		(void)close(answer.fd);

@@ -41,6 +41,11 @@ struct attach_state {
 	uint32_t	backoff_ms;
 	int		last_result;	/* of the last try */
 	bool		has_membarrier;
+	/* who this process is to that daemon, and what proves it */
+	uint8_t		holder_boot_id[16];
+	uint64_t	holder;
+	uint64_t	secret;
+	bool		holds;		/* a lease or a permit was given */
 };
 
 void	attach_forget(struct attach_state *state);

@@ -19,8 +19,16 @@
 void
 channel_init(struct channel *channel)
 {
+	pthread_condattr_t attr;
+
 	memset(channel, 0, sizeof(*channel));
 	wire_init(&channel->wire);
+	channel->bell = -1;
+	/* These fail on systems without a monotonic clock alone. */
+	(void)pthread_condattr_init(&attr);
+	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&channel->turn, &attr);
+	(void)pthread_condattr_destroy(&attr);
 }
 
 void
@@ -32,6 +40,10 @@ channel_forget(struct channel *channel)
 	}
 	if (channel->wire.passed_fd >= 0) {
 		(void)close(channel->wire.passed_fd);
+	}
+	if (channel->bell >= 0) {
+		/* The parent's too: a child must not ring it. */
+		(void)close(channel->bell);
 	}
 	channel_init(channel);
 }
@@ -134,6 +146,7 @@ channel_drop(struct weir *handle)
 	struct channel *channel = &handle->channel;
 	struct pending *pending;
 
+	channel_rouse(channel);
 	wire_close(&channel->wire);
 	ring_out_drop(handle);
 	while ((pending = pending_take_first(&channel->waiting)) != NULL) {
@@ -166,7 +179,7 @@ read_number(const struct wire *wire, enum frame_type type, uint64_t *number)
 {
 	*number = 0;
 	if (wire->frame.status != OK || (type != FRAME_SET &&
-	    type != FRAME_COUNTER)) {
+	    type != FRAME_FILL && type != FRAME_COUNTER)) {
 		return true;
 	}
 	if (wire->frame.length != sizeof(uint64_t)) {
@@ -214,6 +227,11 @@ dispatch(struct weir *handle)
 		    wire->body, (size_t)frame->length);
 	}
 	pending = pending_find(&channel->waiting, frame->id);
+	if (pending == NULL && (frame->type == FRAME_LEASE ||
+	    frame->type == FRAME_PERMIT || frame->type == FRAME_ABANDON)) {
+		/* Given up: the daemon was told to take it back. */
+		return OK;
+	}
 	if (pending == NULL || pending->type != frame->type ||
 	    !read_number(wire, pending->type, &number)) {
 		return CORRUPT;
@@ -221,7 +239,16 @@ dispatch(struct weir *handle)
 	pending_remove(&channel->waiting, pending);
 	if (pending->answer != NULL) {
 		give_answer(wire, pending->answer);
+		if (pending->shared) {
+			channel_rouse(channel);
+		}
 	} else {
+		if (pending->take != NULL) {
+			struct answer answer;
+
+			give_answer(wire, &answer);
+			pending->take(pending->taker, &answer);
+		}
 		finish(handle, pending, frame->status, number);
 	}
 	return OK;

@@ -12,6 +12,7 @@
 #ifndef CHANNEL_H
 #define CHANNEL_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,6 +37,10 @@ struct pending {
 	uint64_t	id;
 	enum frame_type	type;
 	struct answer	*answer;	/* blocking: on the caller's stack */
+	bool		shared;		/* waits without the lock */
+	/* started LEASE, PERMIT: called before done, with its answer */
+	void		(*take)(void *taker, const struct answer *answer);
+	void		*taker;
 	weir_done_fn	done;		/* started: on the heap */
 	void		*arg;
 	int		result;
@@ -52,6 +57,14 @@ struct channel {
 	uint64_t	last_id;
 	struct pending_queue waiting;
 	struct pending_queue finished;	/* done is to be called */
+	/*
+	 * Long waits.  One thread at a time polls the socket, without the
+	 * lock; the others sleep on turn.  Whoever takes the answer of a
+	 * shared request, or drops the channel, rouses them all.
+	 */
+	pthread_cond_t	turn;
+	bool		polling;
+	int		bell;		/* eventfd beside the socket; -1 none */
 	/* any thread, atomic: ring when the lock is free */
 	_Atomic bool	doorbell_due;
 };
@@ -97,9 +110,32 @@ enum result channel_ask_ring(struct weir *handle);
 int	channel_call(struct weir *handle, struct lane *lane,
     const struct request *request, struct answer *answer);
 
+/*
+ * The same for a request that the daemon may answer late, LEASE and PERMIT:
+ * other threads use the channel meanwhile.  It is repeated on a new
+ * connection as long as there is time.  When the time is over the daemon is
+ * told that nobody waits.  Answers of every status are the caller's to read.
+ */
+int	channel_call_long(struct weir *handle, struct lane *lane,
+    const struct request *request, struct answer *answer,
+    struct deadline deadline);
+
+/* An answer of a shared request came, or the channel is dropped. */
+void	channel_rouse(struct channel *channel);
+
 /* Queue a request whose answer goes to done; connects if need be. */
 int	channel_start(struct weir *handle, struct lane *lane,
     const struct request *request, weir_done_fn done, void *arg);
+/* The same, and its answer to take first. */
+int	channel_start_taken(struct weir *handle, struct lane *lane,
+    const struct request *request,
+    void (*take)(void *taker, const struct answer *answer), void *taker,
+    weir_done_fn done, void *arg);
+
+/* For channel_long.c: as channel_exchange(), without the wait. */
+enum result channel_send(struct weir *handle, const struct request *request,
+    const struct pool *pool, struct pending *pending,
+    struct deadline deadline);
 
 /* Without the lock: call done for whatever has finished. */
 void	channel_run_finished(struct weir *handle);

@@ -44,29 +44,41 @@ send_whole(struct weir *handle, struct iovec *parts, int count,
 }
 
 enum result
-channel_exchange(struct weir *handle, const struct request *request,
-    const struct pool *pool, struct answer *answer, struct deadline deadline,
-    bool *whole)
+channel_send(struct weir *handle, const struct request *request,
+    const struct pool *pool, struct pending *pending,
+    struct deadline deadline)
 {
 	struct channel *channel = &handle->channel;
-	struct pending pending = { .type = request->type, .answer = answer };
+	struct answer *answer = pending->answer;
 	struct encoded encoded;
 	enum result result;
 
 	answer->arrived = false;
 	answer->length = 0;
 	answer->fd = -1;
-	*whole = false;
-	pending.id = ++channel->last_id;
+	pending->id = ++channel->last_id;
 	request_encode(request, pool, &encoded);
-	request_address(request, pending.id, ring_out_tail(handle), &encoded);
-	pending_append(&channel->waiting, &pending);
+	request_address(request, pending->id, ring_out_tail(handle),
+	    &encoded);
+	pending_append(&channel->waiting, pending);
 	result = send_whole(handle, encoded.part, 3, deadline);
-	*whole = result == OK;
 	if (result == CLOSED) {
 		/* It may have said why before it hung up. */
 		(void)channel_receive(handle);
 	}
+	return result;
+}
+
+enum result
+channel_exchange(struct weir *handle, const struct request *request,
+    const struct pool *pool, struct answer *answer, struct deadline deadline,
+    bool *whole)
+{
+	struct pending pending = { .type = request->type, .answer = answer };
+	enum result result = channel_send(handle, request, pool, &pending,
+	    deadline);
+
+	*whole = result == OK;
 	if (result == OK) {
 		result = channel_wait(handle, &answer->arrived, deadline);
 	}
@@ -101,6 +113,14 @@ channel_ask_ring(struct weir *handle)
 	return result == BUSY ? OK : result;
 }
 
+/* Done twice it is done once: they end what has a token. */
+static bool
+may_be_repeated(enum frame_type type)
+{
+	return type == FRAME_FILL || type == FRAME_FAIL ||
+	    type == FRAME_UNCACHEABLE || type == FRAME_RELEASE;
+}
+
 /* Under the lock. */
 static enum result
 call_connected(struct weir *handle, struct lane *lane,
@@ -125,7 +145,8 @@ call_connected(struct weir *handle, struct lane *lane,
 		}
 		result = channel_exchange(handle, request, pool, answer,
 		    deadline, &whole);
-		if (result != CLOSED || whole) {
+		if (result != CLOSED || (whole &&
+		    !may_be_repeated(request->type))) {
 			break;
 		}
 	}
@@ -201,6 +222,16 @@ int
 channel_start(struct weir *handle, struct lane *lane,
     const struct request *request, weir_done_fn done, void *arg)
 {
+	return channel_start_taken(handle, lane, request, NULL, NULL, done,
+	    arg);
+}
+
+int
+channel_start_taken(struct weir *handle, struct lane *lane,
+    const struct request *request,
+    void (*take)(void *taker, const struct answer *answer), void *taker,
+    weir_done_fn done, void *arg)
+{
 	struct deadline deadline = deadline_after(handle->timeout_ms);
 	struct pending *pending;
 	enum result result;
@@ -217,6 +248,8 @@ channel_start(struct weir *handle, struct lane *lane,
 		return lane_fail(lane, NO_MEMORY, "for a request");
 	}
 	pending->type = request->type;
+	pending->take = take;
+	pending->taker = taker;
 	pending->done = done;
 	pending->arg = arg;
 	result = channel_lock(handle, deadline);
@@ -228,6 +261,8 @@ channel_start(struct weir *handle, struct lane *lane,
 			result = attach_ensure(handle, lane, deadline);
 		}
 		if (result == OK) {
+			/* What it grants is to be claimed after a hang-up. */
+			handle->attach.holds |= take != NULL;
 			result = start_connected(handle, request, pending);
 		}
 		channel_unlock(handle);

@@ -17,7 +17,15 @@ static bool
 type_has_key(enum frame_type type)
 {
 	return type == FRAME_SET || type == FRAME_DELETE ||
-	    type == FRAME_TOUCH || type == FRAME_COUNTER;
+	    type == FRAME_TOUCH || type == FRAME_COUNTER ||
+	    type == FRAME_LEASE || type == FRAME_FILL ||
+	    type == FRAME_FAIL || type == FRAME_UNCACHEABLE;
+}
+
+static bool
+type_has_value(enum frame_type type)
+{
+	return type == FRAME_SET || type == FRAME_FILL;
 }
 
 static bool
@@ -37,7 +45,11 @@ request_check(const struct request *request, const struct pool *pool)
 	    !tag_is_valid(&request->tag)) {
 		return INVALID;
 	}
-	if (request->type != FRAME_SET) {
+	if ((request->type == FRAME_LEASE || request->type == FRAME_PERMIT) &&
+	    strlen(request->name) > ENCODE_NAME_MAX) {
+		return INVALID;
+	}
+	if (!type_has_value(request->type)) {
 		return OK;
 	}
 	if (request->value == NULL && request->value_length > 0) {
@@ -107,6 +119,19 @@ encode_purge(const struct request *request, const struct pool *pool,
 	return at + 16;
 }
 
+static uint8_t *
+encode_lease(const struct request *request, uint8_t *at)
+{
+	struct wire_lease lease = request->lease;
+
+	lease.name_length = (uint16_t)strlen(request->name);
+	lease.key_length = (uint16_t)request->key_length;
+	wire_lease_encode(at, &lease);
+	at += WIRE_LEASE_BYTES;
+	memcpy(at, request->name, lease.name_length);
+	return at + lease.name_length;
+}
+
 void
 request_encode(const struct request *request, const struct pool *pool,
     struct encoded *out)
@@ -120,9 +145,25 @@ request_encode(const struct request *request, const struct pool *pool,
 	case FRAME_SET:
 		at = encode_set(request, pool, at);
 		break;
+	case FRAME_LEASE:
+	case FRAME_PERMIT:
+		at = encode_lease(request, at);
+		break;
+	case FRAME_FILL:
+		wire_end_encode(at, &request->end);
+		at = encode_set(request, pool, at + WIRE_END_BYTES);
+		break;
+	case FRAME_FAIL:
+	case FRAME_UNCACHEABLE:
+	case FRAME_RELEASE:
+		wire_end_encode(at, &request->end);
+		at += WIRE_END_BYTES;
+		break;
 	case FRAME_DELETE:
+	case FRAME_ABANDON:
 		at = encode_numbers(request, 1, at);
 		break;
+	case FRAME_CLAIM:
 	case FRAME_TOUCH:
 		at = encode_numbers(request, 2, at);
 		break;
@@ -195,7 +236,8 @@ request_make_set(struct request *request, const void *key, size_t key_length,
 	}
 	if (options->size != SET_OPTIONS_BYTES ||
 	    (unsigned)options->when > WEIR_IF_VERSION ||
-	    (options->tag_count > 0 && options->tags == NULL)) {
+	    (options->tag_count > 0 && options->tags == NULL) ||
+	    (options->negative != 0 && length > 0)) {
 		return INVALID;
 	}
 	if (options->tag_count > TAGS_MAX) {
@@ -211,6 +253,7 @@ request_make_set(struct request *request, const void *key, size_t key_length,
 		.set = {
 			.when = (uint8_t)options->when,
 			.tag_count = (uint8_t)options->tag_count,
+			.flags = options->negative != 0 ? ENTRY_NEGATIVE : 0,
 			.ttl_ms = options->ttl_ms,
 			.soft_ttl_ms = options->soft_ttl_ms,
 			.version = options->version,

@@ -17,8 +17,10 @@
 #include "protocol.h"
 #include "weir.h"
 
-/* Fixed part of the largest body: SET and its tags. */
-#define ENCODE_HEAD_MAX	(WIRE_SET_BYTES + TAGS_MAX * 8)
+/* Fixed part of the largest body: FILL and its tags. */
+#define ENCODE_HEAD_MAX	(WIRE_END_BYTES + WIRE_SET_BYTES + TAGS_MAX * 8)
+/* Of an origin. */
+#define ENCODE_NAME_MAX	63u
 
 struct request {
 	enum frame_type	type;
@@ -28,13 +30,19 @@ struct request {
 	size_t		value_length;
 	const struct weir_tag *tags;	/* SET */
 	struct wire_set	set;		/* SET: when, ttls, version */
-	uint64_t	number[3];	/* DELETE, TOUCH, COUNTER: their u64s */
+	/* DELETE, TOUCH, COUNTER, CLAIM, ABANDON: their u64s */
+	uint64_t	number[3];
 	uint32_t	create;		/* COUNTER */
 	uint32_t	pid;		/* HELLO */
 	/* PURGE */
 	enum purge_what	what;
 	enum weir_purge_how how;
 	struct weir_tag	tag;
+	/* LEASE, PERMIT */
+	struct wire_lease lease;	/* all but the lengths */
+	const char	*name;		/* of the origin */
+	/* FILL, FAIL, UNCACHEABLE, RELEASE */
+	struct wire_end	end;
 };
 
 struct encoded {

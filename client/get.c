@@ -23,6 +23,8 @@ get_fill_info(struct weir_info *info, const struct read_hit *hit,
 	info->value_bytes = hit->value_bytes;
 	info->refreshing = (hit->slot_word & SLOT_REFRESH) != 0;
 	info->invalid = hit->freshness == EPOCH_INVALID;
+	info->negative = (hit->head.flags & ENTRY_NEGATIVE) != 0;
+	info->cost_ms = hit->head.cost_ms;
 	if (hit->freshness != EPOCH_ALIVE) {
 		info->soft_ttl_ms = 0;
 	}
@@ -72,30 +74,49 @@ say_other(struct weir *handle, struct lane *lane, int result)
 }
 
 int
-weir_get(struct weir *handle, const void *key, size_t key_length,
-    void *buffer, size_t size, size_t *length, struct weir_info *info)
+get_copy(struct weir *handle, const void *key, size_t key_length,
+    void *buffer, size_t size, struct get_look *look)
 {
 	struct reading reading;
-	struct read_hit hit;
 	int result = reading_begin(handle, &reading);
 	bool found;
 
-	if (length != NULL) {
-		*length = 0;
-	}
+	look->negative = false;
 	if (result != OK) {
 		return result;
 	}
-	result = copy_one(&reading, key, key_length, buffer, size, &hit);
+	look->now = reading.now;
+	result = copy_one(&reading, key, key_length, buffer, size,
+	    &look->hit);
 	found = was_found(result);
-	if (found || result == TOO_LARGE || result == GROWING) {
-		if (length != NULL) {
-			*length = hit.value_bytes;
-		}
-		get_fill_info(info, &hit, reading.now);
+	reading_end(handle, &reading, found ? &look->hit : NULL);
+	if (__builtin_expect(!found, 0)) {
+		return say_other(handle, reading.lane, result);
 	}
-	reading_end(handle, &reading, found ? &hit : NULL);
-	return found ? result : say_other(handle, reading.lane, result);
+	if (__builtin_expect((look->hit.head.flags & ENTRY_NEGATIVE) != 0,
+	    0)) {
+		look->negative = true;
+		return MISS;
+	}
+	return result;
+}
+
+int
+weir_get(struct weir *handle, const void *key, size_t key_length,
+    void *buffer, size_t size, size_t *length, struct weir_info *info)
+{
+	struct get_look look;
+	int result = get_copy(handle, key, key_length, buffer, size, &look);
+	bool known = was_found(result) || result == TOO_LARGE ||
+	    result == GROWING;
+
+	if (length != NULL) {
+		*length = known ? look.hit.value_bytes : 0;
+	}
+	if (known || look.negative) {
+		get_fill_info(info, &look.hit, look.now);
+	}
+	return result;
 }
 
 int
@@ -169,29 +190,46 @@ copy_to_heap(struct reading *reading, const void *key, size_t key_length,
 }
 
 int
-weir_get_dup(struct weir *handle, const void *key, size_t key_length,
-    void **value, size_t *length, struct weir_info *info)
+get_dup(struct weir *handle, const void *key, size_t key_length,
+    void **value, struct get_look *look)
 {
 	struct reading reading;
-	struct read_hit hit;
 	int result = reading_begin(handle, &reading);
 	bool found;
 
 	*value = NULL;
-	if (length != NULL) {
-		*length = 0;
-	}
+	look->negative = false;
 	if (result != OK) {
 		return result;
 	}
-	result = copy_to_heap(&reading, key, key_length, value, &hit);
+	look->now = reading.now;
+	result = copy_to_heap(&reading, key, key_length, value, &look->hit);
 	found = was_found(result);
-	if (found) {
-		if (length != NULL) {
-			*length = hit.value_bytes;
-		}
-		get_fill_info(info, &hit, reading.now);
+	reading_end(handle, &reading, found ? &look->hit : NULL);
+	if (!found) {
+		return say_other(handle, reading.lane, result);
 	}
-	reading_end(handle, &reading, found ? &hit : NULL);
-	return found ? result : say_other(handle, reading.lane, result);
+	if ((look->hit.head.flags & ENTRY_NEGATIVE) != 0) {
+		free(*value);
+		*value = NULL;
+		look->negative = true;
+		return MISS;
+	}
+	return result;
+}
+
+int
+weir_get_dup(struct weir *handle, const void *key, size_t key_length,
+    void **value, size_t *length, struct weir_info *info)
+{
+	struct get_look look;
+	int result = get_dup(handle, key, key_length, value, &look);
+
+	if (length != NULL) {
+		*length = was_found(result) ? look.hit.value_bytes : 0;
+	}
+	if (was_found(result) || look.negative) {
+		get_fill_info(info, &look.hit, look.now);
+	}
+	return result;
 }

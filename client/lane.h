@@ -52,6 +52,13 @@
 
 struct lane_list;
 
+/* See ask_later.h. */
+#define LANE_LATER_ROWS		64u
+struct lane_later {
+	uint64_t	hash;
+	uint64_t	until_ms;
+};
+
 struct lane {
 	/* the thread's counters; read by whoever sends them */
 	struct stats_block stats;
@@ -66,6 +73,8 @@ struct lane {
 	unsigned	window_hints;	/* in it so far */
 	uint8_t		hints[LANE_HINTS_MAX * RING_HINT_BYTES];
 	char		detail[LANE_DETAIL_BYTES];
+	uint64_t	random;
+	struct lane_later later[LANE_LATER_ROWS];
 	struct lane	*next_of_thread;
 	/* set when it is made */
 	uint64_t	handle_serial;

@@ -266,6 +266,32 @@ ring_out_hint(struct weir *handle, struct lane *lane,
 	(void)pthread_mutex_unlock(&handle->ring_lock);
 }
 
+void
+ring_out_slide(struct weir *handle, struct lane *lane,
+    const struct read_hit *hit, uint64_t ttl_ms, uint64_t soft_ttl_ms)
+{
+	uint8_t body[RING_SLIDE_BYTES];
+	struct iovec part = { .iov_base = body, .iov_len = sizeof(body) };
+	bool doorbell = false;
+
+	if (!take_from_window(lane) ||
+	    pthread_mutex_trylock(&handle->ring_lock) != 0) {
+		return;
+	}
+	wire_put_u64(body, hit->head.hash);
+	wire_put_u32(body + 8, hit->extent);
+	wire_put_u32(body + 12, hit->offset);
+	wire_put_u64(body + 16, ttl_ms);
+	wire_put_u64(body + 24, soft_ttl_ms);
+	if (handle->ring.state == RING_READY) {
+		/* Full: the next hit renews it. */
+		(void)ring_push(&handle->ring.producer, RING_SLIDE, &part, 1,
+		    &doorbell);
+		handle->ring.owed |= doorbell;
+	}
+	(void)pthread_mutex_unlock(&handle->ring_lock);
+}
+
 /* Ask for the ring, take its answer, or connect for it. */
 static void
 come_closer(struct weir *handle, struct lane *lane)

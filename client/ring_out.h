@@ -77,6 +77,11 @@ int	ring_out_open(struct weir *handle, struct lane *lane,
 void	ring_out_hint(struct weir *handle, struct lane *lane,
     const struct read_hit *hit);
 
+/* Renew the life of a hit entry; lost if the ring is busy, full or not there
+ * yet.  Of the allowance of hints. */
+void	ring_out_slide(struct weir *handle, struct lane *lane,
+    const struct read_hit *hit, uint64_t ttl_ms, uint64_t soft_ttl_ms);
+
 /*
  * At most once a second: counts, what there is of hints, a doorbell; asks for
  * the ring when there is none.  Never waits for a lock.

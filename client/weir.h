@@ -56,6 +56,8 @@ enum weir_result {
 	WEIR_EXISTS = 3,	/* only-if-absent: it is there */
 	WEIR_CHANGED = 4,	/* only-if-version: it has another one */
 	WEIR_GROWING = 5,	/* its end is not written yet */
+	WEIR_LEAD = 6,		/* you are to compute it: see weir_lease() */
+	WEIR_ALONE = 7,		/* not to be shared: compute your own */
 	WEIR_BUSY = -1,		/* the daemon cannot now: retry later */
 	WEIR_FULL = -2,		/* no room could be made */
 	WEIR_TOO_LARGE = -3,	/* for the pool, or for your buffer */
@@ -72,7 +74,13 @@ enum weir_result {
 	WEIR_NO_SERVER = -14,	/* no daemon answers */
 	WEIR_TIMEOUT = -15,	/* no answer in time; it may be done */
 	WEIR_DENIED = -16,	/* the pool's access list says no */
-	WEIR_CLOSED = -17	/* the connection was lost; it may be done */
+	WEIR_CLOSED = -17,	/* the connection was lost; it may be done */
+	WEIR_LEASE_LOST = -18,	/* your time was over: nothing was stored */
+	WEIR_WOULD_DEADLOCK = -19, /* this thread computes that key already */
+	WEIR_SHED = -20,	/* the origin is at its limit */
+	WEIR_CIRCUIT_OPEN = -21, /* the origin fails: its breaker is open */
+	WEIR_FAILED = -22,	/* the value could not be computed */
+	WEIR_BACKING_OFF = -23	/* it failed lately: not yet again */
 };
 
 /* "WEIR_MISS", and a sentence.  Constant; never NULL. */
@@ -136,6 +144,8 @@ struct weir_info {
 	unsigned	is_counter;
 	unsigned	refreshing;	/* somebody computes a new value */
 	unsigned	invalid;	/* purged so: validate before use */
+	unsigned	negative;	/* the origin said: no such thing */
+	unsigned	cost_ms;	/* what computing it took; 0 unknown */
 };
 
 /*
@@ -211,9 +221,10 @@ struct weir_set_options {
 	unsigned	tag_count;	/* at most 32 */
 	enum weir_when	when;
 	uint64_t	version;	/* for WEIR_IF_VERSION */
+	unsigned	negative;	/* 1: no such thing; no value */
 };
 #define WEIR_SET_OPTIONS_INIT \
-	{ sizeof(struct weir_set_options), 0, 0, 0, 0, WEIR_ALWAYS, 0 }
+	{ sizeof(struct weir_set_options), 0, 0, 0, 0, WEIR_ALWAYS, 0, 0 }
 
 /*
  * Store.  options and version may be NULL.  WEIR_OK: every process sees it.
@@ -358,5 +369,7 @@ int	weir_step(struct weir *handle);
 #ifdef __cplusplus
 }
 #endif
+
+#include "weir_fetch.h"
 
 #endif

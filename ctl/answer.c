@@ -60,16 +60,24 @@ exit_of_outcome(enum connect_outcome outcome, int32_t status)
 }
 
 enum ctl_exit
-answer_ask(const struct command_context *context,
-    const struct command *command, json_t *args, json_t **answer)
+answer_ask_as(const struct command_context *context,
+    const struct command *command, const char *verb, json_t *args,
+    json_t **answer)
 {
-	enum connect_outcome outcome = connect_call(context->link,
-	    command->verb, args, answer);
+	enum connect_outcome outcome = connect_call(context->link, verb,
+	    args, answer);
 
 	if (outcome != CONNECT_FINE) {
 		command_complain(context, command, "%s", context->link->text);
 	}
 	return exit_of_outcome(outcome, context->link->status);
+}
+
+enum ctl_exit
+answer_ask(const struct command_context *context,
+    const struct command *command, json_t *args, json_t **answer)
+{
+	return answer_ask_as(context, command, command->verb, args, answer);
 }
 
 static enum ctl_exit
@@ -138,6 +146,12 @@ tone_of_state(const char *state)
 		{ "draining", TONE_WARN },
 		{ "degraded", TONE_BAD },
 		{ "dead", TONE_BAD },
+		{ "closed", TONE_GOOD },
+		{ "half-open", TONE_WARN },
+		{ "open", TONE_BAD },
+		{ "stale-on-error", TONE_WARN },
+		{ "bypass", TONE_WARN },
+		{ "back-off", TONE_WARN },
 	};
 
 	for (size_t i = 0; i < sizeof(tones) / sizeof(tones[0]); i++) {
@@ -196,6 +210,8 @@ number_cell(const json_t *value, enum answer_kind kind)
 	uint64_t number = number_of(value);
 
 	switch (kind) {
+	case ANSWER_CAP:
+		return number == 0 ? cell_text("none") : cell_count(number);
 	case ANSWER_VERSION:
 		return cell_count((uint64_t)json_integer_value(value));
 	case ANSWER_BYTES:

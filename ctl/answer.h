@@ -22,6 +22,7 @@ enum answer_kind {
 	ANSWER_PROSE,		/* a text that may be wrapped; the last */
 	ANSWER_STATE,		/* a text whose tone says good or bad */
 	ANSWER_COUNT,
+	ANSWER_CAP,		/* a count; 0 is none */
 	ANSWER_VERSION,		/* unsigned, in the bits of a signed number */
 	ANSWER_BYTES,
 	ANSWER_MS,
@@ -46,6 +47,11 @@ struct answer_column {
  */
 enum ctl_exit answer_ask(const struct command_context *context,
     const struct command *command, struct json_t *args,
+    struct json_t **answer);
+
+/* The same, where the daemon calls it otherwise. */
+enum ctl_exit answer_ask_as(const struct command_context *context,
+    const struct command *command, const char *verb, struct json_t *args,
     struct json_t **answer);
 
 /*

@@ -20,11 +20,23 @@ static const struct {
 	[ARGUMENT_LIMIT] = { "--limit", true },
 	[ARGUMENT_POOL] = { "--pool", true },
 	[ARGUMENT_PREFIX] = { "--prefix", true },
+	[ARGUMENT_REASON] = { "--reason", true },
 	[ARGUMENT_SOFT_TTL] = { "--soft-ttl", true },
 	[ARGUMENT_TAG] = { "--tag", true },
 	[ARGUMENT_TTL] = { "--ttl", true },
 	[ARGUMENT_YES] = { "--yes", false },
 };
+
+bool
+arguments_has_value(const char *option)
+{
+	for (size_t i = 0; i < ARGUMENT_COUNT; i++) {
+		if (strcmp(known[i].name, option) == 0) {
+			return known[i].has_value;
+		}
+	}
+	return false;
+}
 
 static bool
 takes(const struct command *command, const char *word, size_t length)
@@ -143,6 +155,39 @@ parse_number(const char *text, uint64_t *value)
 		at++;
 	}
 	return at != text && *at == '\0';
+}
+
+bool
+arguments_word_number(const struct arguments *arguments,
+    const struct command_context *context, const struct command *command,
+    size_t word, const char *what, uint64_t *value)
+{
+	/* JSON's integers are signed here. */
+	if (!parse_number(arguments->words[word], value) ||
+	    *value > INT64_MAX) {
+		command_complain(context, command, "%s is a whole number, not "
+		    "'%s'", what, arguments->words[word]);
+		return false;
+	}
+	return true;
+}
+
+bool
+arguments_word_duration(const struct arguments *arguments,
+    const struct command_context *context, const struct command *command,
+    size_t word, const char *what, uint64_t most_ms, uint64_t *ms)
+{
+	char most[DURATION_TEXT_BYTES];
+
+	if (!duration_parse(arguments->words[word], ms) || *ms == 0 ||
+	    *ms > most_ms) {
+		duration_format(most, most_ms);
+		command_complain(context, command, "%s is a duration such as "
+		    "30s, 10m or 2h, at most %s, not '%s'", what, most,
+		    arguments->words[word]);
+		return false;
+	}
+	return true;
 }
 
 bool

@@ -14,7 +14,7 @@
 
 #include "command.h"
 
-#define ARGUMENTS_WORDS_MAX	2u
+#define ARGUMENTS_WORDS_MAX	3u
 #define ARGUMENTS_TAGS_MAX	32u
 
 enum argument {
@@ -28,6 +28,7 @@ enum argument {
 	ARGUMENT_LIMIT,
 	ARGUMENT_POOL,
 	ARGUMENT_PREFIX,
+	ARGUMENT_REASON,
 	ARGUMENT_SOFT_TTL,
 	ARGUMENT_TAG,
 	ARGUMENT_TTL,
@@ -44,6 +45,9 @@ struct arguments {
 	size_t		tag_count;
 };
 
+/* Whether the option, without its "=", has a value behind it. */
+bool	arguments_has_value(const char *option);
+
 /*
  * False, after a complaint, for an option that the command does not take, a
  * missing value, or not between min and max other words.
@@ -52,6 +56,19 @@ bool	arguments_parse(struct arguments *arguments,
 	    const struct command_context *context,
 	    const struct command *command, char **argv, size_t min,
 	    size_t max);
+
+/*
+ * The number that a word has to be, or the duration of 1 ms to most_ms; what
+ * it is called.  False, after a complaint, if it is none.
+ */
+bool	arguments_word_number(const struct arguments *arguments,
+	    const struct command_context *context,
+	    const struct command *command, size_t word, const char *what,
+	    uint64_t *value);
+bool	arguments_word_duration(const struct arguments *arguments,
+	    const struct command_context *context,
+	    const struct command *command, size_t word, const char *what,
+	    uint64_t most_ms, uint64_t *ms);
 
 /*
  * The number or duration of an option, fallback if it was not given.  False,

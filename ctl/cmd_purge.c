@@ -3,15 +3,15 @@
 #include "cmd_purge.h"
 
 #include <jansson.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "answer.h"
 #include "arguments.h"
 #include "byte_text.h"
+#include "confirm.h"
 #include "connect.h"
-#include "pool_names.h"
+#include "daemon_names.h"
 
 const char *const cmd_purge_options[] = {
 	"--all", "--dry-run", "--how", "--key", "--pool", "--tag", "--yes",
@@ -24,13 +24,13 @@ const char *
 cmd_purge_value(const char *option, size_t number)
 {
 	if (strcmp(option, "--pool") == 0) {
-		return pool_names_at(number);
+		return daemon_names_pool(number);
 	}
 	return strcmp(option, "--how") == 0 &&
 	    number < sizeof(ways) / sizeof(ways[0]) ? ways[number] : NULL;
 }
 
-/* What is purged, in words, before the options are unescaped. */
+/* The question, before the options are unescaped. */
 static void
 describe(const struct arguments *arguments, char *text, size_t room)
 {
@@ -42,7 +42,7 @@ describe(const struct arguments *arguments, char *text, size_t room)
 	    "everything";
 	const char *name = key != NULL ? key : tag != NULL ? tag : "";
 
-	(void)snprintf(text, room, "%s%s of %s%s, %s", kind, name,
+	(void)snprintf(text, room, "Purge %s%s of %s%s, %s", kind, name,
 	    pool != NULL ? "pool " : "the pool", pool != NULL ? pool : "",
 	    how != NULL ? how : ways[0]);	/* a cut text is still one */
 }
@@ -71,33 +71,6 @@ check(const struct arguments *arguments,
 		    "soft, not '%s'", how);
 	}
 	return how == NULL;
-}
-
-/* Whether the person at the terminal says yes. */
-static enum ctl_exit
-confirm(const struct command_context *context, const struct command *command,
-    const char *what)
-{
-	char *line = NULL;
-	size_t room = 0;
-	enum ctl_exit result = CTL_FAILED;
-
-	if (!isatty(STDIN_FILENO)) {
-		command_complain(context, command, "wants --yes where nobody "
-		    "can be asked");
-		return CTL_USAGE;
-	}
-	fprintf(context->messages, "Purge %s? [y/N] ", what);
-	(void)fflush(context->messages);	/* the question, if it can */
-	if (getline(&line, &room, stdin) > 0 &&
-	    (line[0] == 'y' || line[0] == 'Y')) {
-		result = CTL_OK;
-	} else {
-		command_complain(context, command, "nothing was purged");
-	}
-	clearerr(stdin);	/* Ctrl-D is a no, not the end */
-	free(line);
-	return result;
 }
 
 /* NULL if memory is short or an option's text is not UTF-8. */
@@ -249,7 +222,7 @@ cmd_purge(struct command_context *context, const struct command *command,
 	dry = arguments.values[ARGUMENT_DRY_RUN] != NULL;
 	describe(&arguments, what, sizeof(what));
 	if (!dry && arguments.values[ARGUMENT_YES] == NULL) {
-		result = confirm(context, command, what);
+		result = confirm_ask(context, command, what);
 	}
 	if (result != CTL_OK) {
 		return result;

@@ -5,16 +5,56 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "cmd_breaker.h"
 #include "cmd_daemon.h"
 #include "cmd_help.h"
 #include "cmd_key.h"
+#include "cmd_lease.h"
+#include "cmd_limiter.h"
 #include "cmd_mem.h"
+#include "cmd_origin.h"
 #include "cmd_purge.h"
 #include "cmd_trace.h"
-#include "pool_names.h"
+#include "daemon_names.h"
 #include "words.h"
 
 static const struct command commands[] = {
+	{
+		.verb = "breaker hold",
+		.usage = "NAME (open|closed FOR | end) "
+		    "[--reason TEXT] [--yes]",
+		.help = "keep a breaker open or closed for a time",
+		.example = "breaker hold default closed 10m",
+		.run = cmd_breaker_hold,
+		.options = cmd_breaker_options,
+		.word_at = cmd_breaker_hold_word,
+	},
+	{
+		.verb = "breaker list",
+		.usage = "[NAME]",
+		.help = "the breakers of the origins, or all of one",
+		.example = "breaker list",
+		.run = cmd_breaker_list,
+		.word_at = daemon_names_word,
+	},
+	{
+		.verb = "breaker reset",
+		.usage = "NAME [--reason TEXT]",
+		.help = "close a breaker and forget what failed",
+		.example = "breaker reset default",
+		.run = cmd_breaker_reset,
+		.options = cmd_breaker_reset_options,
+		.word_at = daemon_names_word,
+	},
+	{
+		.verb = "breaker trip",
+		.usage = "NAME [--reason TEXT] [--yes]",
+		.help = "open a breaker as if the origin had failed",
+		.example = "breaker trip default --reason 'a test' --yes",
+		.run = cmd_breaker_trip,
+		.options = cmd_breaker_options,
+		.word_at = daemon_names_word,
+	},
 	{
 		.verb = "clients",
 		.usage = "",
@@ -29,7 +69,7 @@ static const struct command commands[] = {
 		.example = "del user:7",
 		.run = cmd_del,
 		.options = cmd_pool_options,
-		.value_at = pool_names_value,
+		.value_at = daemon_names_value,
 	},
 	{
 		.verb = "get",
@@ -38,7 +78,7 @@ static const struct command commands[] = {
 		.example = "get user:7",
 		.run = cmd_get,
 		.options = cmd_pool_options,
-		.value_at = pool_names_value,
+		.value_at = daemon_names_value,
 	},
 	{
 		.verb = "help",
@@ -54,7 +94,33 @@ static const struct command commands[] = {
 		.example = "inspect user:7",
 		.run = cmd_inspect,
 		.options = cmd_pool_options,
-		.value_at = pool_names_value,
+		.value_at = daemon_names_value,
+	},
+	{
+		.verb = "leases",
+		.usage = "[--limit N] [--pool P]",
+		.help = "who computes which value, and who waits",
+		.example = "leases --limit 20",
+		.run = cmd_leases,
+		.options = cmd_leases_options,
+		.value_at = daemon_names_value,
+	},
+	{
+		.verb = "limiter set",
+		.usage = "NAME LIMIT [--reason TEXT]",
+		.help = "how many calls an origin may have at once",
+		.example = "limiter set default 32 --reason 'it is slow'",
+		.run = cmd_limiter_set,
+		.options = cmd_limiter_set_options,
+		.word_at = daemon_names_word,
+	},
+	{
+		.verb = "limiter show",
+		.usage = "[NAME]",
+		.help = "the limiters of the origins, or all of one",
+		.example = "limiter show default",
+		.run = cmd_limiter_show,
+		.word_at = daemon_names_word,
 	},
 	{
 		.verb = "mem",
@@ -62,6 +128,24 @@ static const struct command commands[] = {
 		.help = "where the memory goes",
 		.example = "mem",
 		.run = cmd_mem,
+	},
+	{
+		.verb = "mode",
+		.usage = "NAME (stale-on-error|bypass FOR | normal) "
+		    "[--reason TEXT] [--yes]",
+		.help = "how an origin is treated during an incident",
+		.example = "mode default stale-on-error 30m",
+		.run = cmd_mode,
+		.options = cmd_mode_options,
+		.word_at = cmd_mode_word,
+	},
+	{
+		.verb = "origins",
+		.usage = "[NAME]",
+		.help = "the origins and how they do, or all of one",
+		.example = "origins",
+		.run = cmd_origins,
+		.word_at = daemon_names_word,
 	},
 	{
 		.verb = "ping",
@@ -77,7 +161,7 @@ static const struct command commands[] = {
 		.example = "pools --pool default",
 		.run = cmd_pools,
 		.options = cmd_pool_options,
-		.value_at = pool_names_value,
+		.value_at = daemon_names_value,
 	},
 	{
 		.verb = "purge",
@@ -103,7 +187,7 @@ static const struct command commands[] = {
 		.example = "scan --prefix user: --limit 20",
 		.run = cmd_scan,
 		.options = cmd_scan_options,
-		.value_at = pool_names_value,
+		.value_at = daemon_names_value,
 	},
 	{
 		.verb = "set",
@@ -113,7 +197,7 @@ static const struct command commands[] = {
 		.example = "set user:7 Ann --ttl 10m --tag users",
 		.run = cmd_set,
 		.options = cmd_set_options,
-		.value_at = pool_names_value,
+		.value_at = daemon_names_value,
 	},
 	{
 		.verb = "stats",
@@ -122,7 +206,7 @@ static const struct command commands[] = {
 		.example = "stats --all",
 		.run = cmd_stats,
 		.options = cmd_stats_options,
-		.value_at = pool_names_value,
+		.value_at = daemon_names_value,
 	},
 	{
 		.verb = "status",
@@ -138,7 +222,7 @@ static const struct command commands[] = {
 		.example = "touch user:7 --ttl 1h",
 		.run = cmd_touch,
 		.options = cmd_touch_options,
-		.value_at = pool_names_value,
+		.value_at = daemon_names_value,
 	},
 	{
 		.verb = "trace replay",
@@ -156,7 +240,7 @@ static const struct command commands[] = {
 		.example = "verify --pool default",
 		.run = cmd_verify,
 		.options = cmd_pool_options,
-		.value_at = pool_names_value,
+		.value_at = daemon_names_value,
 	},
 	{
 		.verb = "version",
@@ -235,6 +319,34 @@ command_complain(const struct command_context *context,
 	fputc('\n', context->messages);
 }
 
+/* A first word that needs a second one, or none that is known. */
+static void
+complain_unknown(const struct command_context *context,
+    const struct words *words)
+{
+	size_t length = strlen(words->at[0]);
+	bool is_half = false;
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		if (strncmp(commands[i].verb, words->at[0], length) != 0 ||
+		    commands[i].verb[length] != ' ') {
+			continue;
+		}
+		if (!is_half) {
+			command_complain(context, NULL, "'%s%s%s' is no verb, "
+			    "but these are:", words->at[0],
+			    words->count > 1 ? " " : "",
+			    words->count > 1 ? words->at[1] : "");
+		}
+		fprintf(context->messages, "  %s\n", commands[i].verb);
+		is_half = true;
+	}
+	if (!is_half) {
+		command_complain(context, NULL, "no verb begins with '%s'; "
+		    "'help' lists them", words->at[0]);
+	}
+}
+
 enum ctl_exit
 command_run_line(struct command_context *context, char *line)
 {
@@ -253,10 +365,7 @@ command_run_line(struct command_context *context, char *line)
 	}
 	command = command_find(words.at, words.count, &used);
 	if (command == NULL) {
-		command_complain(context, NULL, "no verb begins with '%s%s%s'"
-		    "; 'help' lists them", words.at[0],
-		    words.count > 1 ? " " : "",
-		    words.count > 1 ? words.at[1] : "");
+		complain_unknown(context, &words);
 		return CTL_USAGE;
 	}
 	return command->run(context, command, (int)(words.count - used),

@@ -55,6 +55,12 @@ struct command {
 	 * if no option has known values.
 	 */
 	const char	*(*value_at)(const char *option, size_t number);
+
+	/*
+	 * The same of the words that follow the verb, which are numbered
+	 * from 0, options left out.
+	 */
+	const char	*(*word_at)(size_t position, size_t number);
 };
 
 /* NULL past the last. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "command.h"
 #include "words.h"
 
@@ -90,7 +91,15 @@ complete_verb(const struct words *words, const char *text, size_t *number)
 	return NULL;
 }
 
-/* The option whose value is due: the last word that is an option. */
+/* What is being completed, after a verb. */
+enum due {
+	DUE_OPTION,
+	DUE_VALUE,		/* of an option */
+	DUE_WORD,
+	DUE_NOTHING,		/* that is known */
+};
+
+/* The last word that is an option of the command. */
 static const char *
 find_option(const struct command *command, const struct words *words)
 {
@@ -98,7 +107,8 @@ find_option(const struct command *command, const struct words *words)
 		if (strncmp(words->at[i - 1], "--", 2) != 0) {
 			continue;
 		}
-		for (size_t j = 0; command->options[j] != NULL; j++) {
+		for (size_t j = 0; command->options != NULL &&
+		    command->options[j] != NULL; j++) {
 			if (strcmp(words->at[i - 1],
 			    command->options[j]) == 0) {
 				return command->options[j];
@@ -108,29 +118,60 @@ find_option(const struct command *command, const struct words *words)
 	return NULL;
 }
 
+/* Words after the verb that are neither an option nor the value of one. */
+static size_t
+count_plain(const struct words *words, size_t used)
+{
+	size_t count = 0;
+
+	for (size_t i = used; i < words->count; i++) {
+		if (strncmp(words->at[i], "--", 2) != 0) {
+			count++;
+		} else if (arguments_has_value(words->at[i])) {
+			i++;
+		}
+	}
+	return count;
+}
+
+static enum due
+find_due(const struct command *command, const struct words *words,
+    const char *text)
+{
+	const char *last = words->at[words->count - 1];	/* the verb's, or so */
+
+	if (text[0] == '-') {
+		return command->options != NULL ? DUE_OPTION : DUE_NOTHING;
+	}
+	if (command->word_at != NULL && !arguments_has_value(last)) {
+		return DUE_WORD;
+	}
+	return command->value_at != NULL &&
+	    find_option(command, words) != NULL ? DUE_VALUE : DUE_NOTHING;
+}
+
 static char *
 complete_argument(const struct command *command, const struct words *words,
-    const char *text, size_t *number)
+    size_t used, const char *text, size_t *number)
 {
-	bool is_option = text[0] == '-';
-	const char *option;
-	const char *value;
+	enum due due = find_due(command, words, text);
 
-	if (command->options == NULL) {
-		return NULL;
-	}
-	option = is_option ? NULL : find_option(command, words);
-	if (!is_option && (option == NULL || command->value_at == NULL)) {
-		return NULL;
-	}
-	while ((value = is_option ? command->options[*number] :
-	    command->value_at(option, *number)) != NULL) {
+	for (;;) {
+		const char *value =
+		    due == DUE_OPTION ? command->options[*number] :
+		    due == DUE_WORD ? command->word_at(count_plain(words,
+		    used), *number) :
+		    due == DUE_VALUE ? command->value_at(find_option(command,
+		    words), *number) : NULL;
+
+		if (value == NULL) {
+			return NULL;
+		}
 		++*number;
 		if (strncmp(value, text, strlen(text)) == 0) {
 			return strdup(value);
 		}
 	}
-	return NULL;
 }
 
 char *
@@ -146,7 +187,8 @@ complete_word(const char *line, size_t start, const char *text,
 		command = command_find(before.words.at, before.words.count,
 		    &used);
 		found = command != NULL ?
-		    complete_argument(command, &before.words, text, number) :
+		    complete_argument(command, &before.words, used, text,
+		    number) :
 		    complete_verb(&before.words, text, number);
 	}
 	free(before.copy);

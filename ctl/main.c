@@ -14,10 +14,10 @@
 
 #include "command.h"
 #include "connect.h"
+#include "daemon_names.h"
 #include "duration.h"
 #include "interrupt.h"
 #include "output.h"
-#include "pool_names.h"
 #include "shell.h"
 
 struct options {
@@ -166,7 +166,7 @@ run(struct options *options)
 	}
 	interrupt_init();
 	options->link.stop = context.stop;
-	pool_names_use(&options->link);
+	daemon_names_use(&options->link);
 	if (options->line_count != 0) {
 		result = shell_run_lines(&context, &options->shell,
 		    options->lines, options->line_count);
@@ -178,7 +178,7 @@ run(struct options *options)
 		result = shell_run_script(&context, &options->shell, stdin,
 		    "stdin");
 	}
-	pool_names_use(NULL);
+	daemon_names_use(NULL);
 	connect_fini(&options->link);
 	output_fini(&out);
 	return result;

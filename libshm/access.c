@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 
 /*
- * Count and refresh bits of slot words.
+ * Counts of slot words, and expiries that slide.
  */
 #include "access.h"
 
@@ -9,9 +9,6 @@
 #include "index.h"
 #include "point.h"
 #include "shard.h"
-
-/* A refresh bit matters more than a count: some tries, as counts race it. */
-#define REFRESH_TRIES	16
 
 static bool
 raise_count(_Atomic uint64_t *slot, uint64_t word)
@@ -81,48 +78,61 @@ access_hint(const struct pool *pool, uint64_t hash, uint32_t extent,
 	stats_add(pool->stats, STAT_hints_dropped, 1);
 }
 
-bool
-access_set_refresh(const struct pool *pool, const struct read_hit *hit,
-    bool on)
+/* The later of two expiries of one entry, as a span. */
+static uint32_t
+later(const struct entry_head *head, uint32_t span, uint64_t wanted_ms)
 {
-	(void)pool;
-	for (int i = 0; i < REFRESH_TRIES; i++) {
-		/* Relaxed: see raise_count(). */
-		uint64_t word = atomic_load_explicit(hit->slot,
-		    memory_order_relaxed);
-		uint64_t wanted = on ? word | SLOT_REFRESH :
-		    word & ~SLOT_REFRESH;
+	uint64_t now_ms = entry_expiry_ms(head, span);
 
-		if (((word ^ hit->slot_word) & ~SLOT_HINT_MASK) != 0) {
-			return false;
-		}
-		if (atomic_compare_exchange_strong_explicit(hit->slot, &word,
-		    wanted, memory_order_relaxed, memory_order_relaxed)) {
-			return true;
-		}
+	return wanted_ms > now_ms ? entry_span(head->created_ms, wanted_ms) :
+	    span;
+}
+
+static bool
+slide(const struct pool *pool, _Atomic uint64_t *slot, uint64_t hash,
+    uint64_t soft_ms, uint64_t hard_ms, struct boot_ms now)
+{
+	struct entry_head head;
+	/* Relaxed: under the lock. */
+	struct entry *entry = slot == NULL ? NULL : shard_entry(pool,
+	    atomic_load_explicit(slot, memory_order_relaxed), &head);
+	uint32_t soft, hard;
+
+	if (entry == NULL || head.hash != hash ||
+	    shard_entry_dead(pool, entry, &head, now)) {
+		return false;
 	}
-	return false;
+	soft = later(&head, head.soft, soft_ms);
+	hard = later(&head, head.hard, hard_ms);
+	if (soft != head.soft || hard != head.hard) {
+		/* Later than what the sweep was told: it looks in vain. */
+		entry_store_expiry(entry, soft, hard);
+	}
+	return true;
 }
 
 enum result
-access_end_refresh(const struct pool *pool, const struct key *key)
+access_slide(const struct pool *pool, uint64_t hash, uint32_t extent,
+    uint32_t offset, uint64_t soft_ms, uint64_t hard_ms, struct boot_ms now)
 {
-	uint32_t shard = pool_shard_of(pool, key->hash);
-	enum result result = shard_enter(pool, shard);
-	_Atomic uint64_t *slot;
+	uint32_t shard = pool_shard_of(pool, hash);
+	enum result result;
 
+	if (!pool_extent_exists(pool, extent) ||
+	    offset >= pool_extent_bytes(pool)) {
+		return MISS;
+	}
+	result = shard_enter(pool, shard);
 	if (result != OK) {
 		return result;
 	}
-	slot = index_find(pool, shard, key);
-	if (slot != NULL) {
-		/*
-		 * Relaxed: as raise_count(); under the lock the slot stays,
-		 * and only counts are swapped meanwhile.
-		 */
-		atomic_fetch_and_explicit(slot, ~SLOT_REFRESH,
-		    memory_order_relaxed);
+	if (!slide(pool, index_find_place(pool, shard, hash, extent, offset),
+	    hash, soft_ms, hard_ms, now)) {
+		result = MISS;
 	}
 	shard_leave(pool, shard);
-	return OK;
+	if (result == OK) {
+		stats_add(pool->stats, STAT_slides, 1);
+	}
+	return result;
 }

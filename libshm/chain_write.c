@@ -98,6 +98,51 @@ link_head(const struct pool *pool, struct chain_writer *writer,
 	SHM_POINT(chain_linked);
 }
 
+/* OK without a fill; with one its epoch is the value's. */
+static enum result
+check_fill(const struct pool *pool, struct chain_writer *writer,
+    struct boot_ms now)
+{
+	return !writer->fills ? OK : lease_fill_check(pool, writer->shard,
+	    &writer->key, &writer->fill, now, &writer->entry.epoch);
+}
+
+/* The flight goes on until the value is whole. */
+static void
+delay_fill(const struct pool *pool, const struct chain_writer *writer)
+{
+	if (writer->fills) {
+		lease_fill_later(pool, writer->shard, writer->entry.hash,
+		    &writer->fill);
+	}
+}
+
+/* Readable before it is whole. */
+static enum result
+link_early(const struct pool *pool, struct chain_writer *writer,
+    struct boot_ms now)
+{
+	_Atomic uint64_t *slot;
+	enum result result = write_check_when(pool, writer->shard,
+	    &writer->key, writer->when, writer->expected_version, now, &slot);
+
+	if (result == OK) {
+		result = check_fill(pool, writer, now);
+	}
+	if (result != OK) {
+		chain_free(pool, writer->shard, writer->head);
+		writer->head = 0;
+		return result;
+	}
+	link_head(pool, writer, slot);
+	if (writer->fills) {
+		delay_fill(pool, writer);
+	} else {
+		lease_touch(pool, writer->shard, writer->entry.hash);
+	}
+	return OK;
+}
+
 enum result
 chain_begin(const struct pool *pool, const struct entry_spec *spec,
     bool early, struct boot_ms now, struct chain_writer *writer)
@@ -115,6 +160,10 @@ chain_begin(const struct pool *pool, const struct entry_spec *spec,
 	writer->linked = false;
 	writer->head = 0;
 	writer->key = *spec->key;
+	writer->fills = spec->fill != NULL;
+	if (writer->fills) {
+		writer->fill = *spec->fill;
+	}
 	writer->when = spec->when;
 	writer->expected_version = spec->version;
 	if (spec->value_bytes > capacity(pool, &writer->entry)) {
@@ -126,10 +175,14 @@ chain_begin(const struct pool *pool, const struct entry_spec *spec,
 	}
 	result = write_check_when(pool, writer->shard, spec->key, spec->when,
 	    spec->version, now, &slot);
+	if (result == OK) {
+		result = check_fill(pool, writer, now);
+	}
 	if (result != OK) {
 		shard_leave(pool, writer->shard);
 		return result;
 	}
+	delay_fill(pool, writer);
 	result = reclaim_take(pool, writer->shard, EXTENT_CHAIN_HEAD, now,
 	    &writer->head, &moved);
 	if (result != OK) {
@@ -138,14 +191,7 @@ chain_begin(const struct pool *pool, const struct entry_spec *spec,
 	}
 	init_head(pool, writer, spec, now);
 	if (early) {
-		result = write_check_when(pool, writer->shard, spec->key,
-		    spec->when, spec->version, now, &slot);
-		if (result == OK) {
-			link_head(pool, writer, slot);
-		} else {
-			chain_free(pool, writer->shard, writer->head);
-			writer->head = 0;
-		}
+		result = link_early(pool, writer, now);
 	}
 	shard_leave(pool, writer->shard);
 	return result;
@@ -302,7 +348,7 @@ enum result
 chain_finish(const struct pool *pool, struct chain_writer *writer,
     struct boot_ms now, uint64_t *version)
 {
-	_Atomic uint64_t *slot;
+	_Atomic uint64_t *slot = NULL;
 	enum result result = shard_enter(pool, writer->shard);
 
 	if (result != OK) {
@@ -312,24 +358,36 @@ chain_finish(const struct pool *pool, struct chain_writer *writer,
 		shard_leave(pool, writer->shard);
 		return FULL;
 	}
+	if (!writer->linked) {
+		result = write_check_when(pool, writer->shard, &writer->key,
+		    writer->when, writer->expected_version, now, &slot);
+	}
+	if (result == OK) {
+		result = check_fill(pool, writer, now);
+	}
+	if (result != OK) {
+		shard_leave(pool, writer->shard);
+		return result;
+	}
 	seal_part(pool, writer, pool->infos[writer->head].chain_last);
 	SHM_POINT(chain_sealed);
 	/* c6; pairs with the acquire load of chain_extent_of_value(). */
 	atomic_store_explicit(&chain_part_of(pool, writer->head)->total_bytes,
 	    writer->written, memory_order_release);
 	if (!writer->linked) {
-		result = write_check_when(pool, writer->shard, &writer->key,
-		    writer->when, writer->expected_version, now, &slot);
-		if (result == OK) {
-			link_head(pool, writer, slot);
+		link_head(pool, writer, slot);
+		if (!writer->fills) {
+			lease_touch(pool, writer->shard, writer->entry.hash);
 		}
 	}
-	shard_leave(pool, writer->shard);
-	if (result == OK) {
-		*version = writer->id;
-		stats_add(pool->stats, STAT_chains_written, 1);
+	if (writer->fills) {
+		lease_fill_end(pool, writer->shard, writer->entry.hash,
+		    &writer->fill, now);
 	}
-	return result;
+	shard_leave(pool, writer->shard);
+	*version = writer->id;
+	stats_add(pool->stats, STAT_chains_written, 1);
+	return OK;
 }
 
 void
@@ -346,6 +404,10 @@ chain_abort(const struct pool *pool, struct chain_writer *writer)
 		    writer->entry.hash, writer->head, ENTRY_OFFSET);
 		if (slot != NULL) {
 			shard_unlink(pool, writer->shard, slot);
+			if (!writer->fills) {
+				lease_touch(pool, writer->shard,
+				    writer->entry.hash);
+			}
 		} else {
 			chain_free(pool, writer->shard, writer->head);
 		}

@@ -8,6 +8,7 @@
 #ifndef CHAIN_WRITE_H
 #define CHAIN_WRITE_H
 
+#include "lease.h"
 #include "pool.h"
 #include "write.h"
 
@@ -22,6 +23,8 @@ struct chain_writer {
 	struct entry_head entry;
 	struct key	key;
 	bool		linked;
+	bool		fills;
+	struct lease_fill fill;		/* its door has to stay */
 	enum set_when	when;
 	uint64_t	expected_version;
 };
@@ -31,7 +34,9 @@ struct chain_writer {
  * what the caller expects, 0 if unknown.  With early it can be read while it
  * grows, in the place of what the key had; else it appears when it is whole.
  * The key's bytes must stay until the end.  TOO_LARGE at once when the
- * expected size is; FULL, BUSY; EXISTS and CHANGED after spec->when.
+ * expected size is; FULL, BUSY; EXISTS and CHANGED after spec->when;
+ * LEASE_LOST, CHANGED after spec->fill, whose flight ends with
+ * chain_finish().
  */
 enum result chain_begin(const struct pool *pool,
     const struct entry_spec *spec, bool early, struct boot_ms now,
@@ -45,7 +50,10 @@ enum result chain_begin(const struct pool *pool,
 enum result chain_append(const struct pool *pool, struct chain_writer *writer,
     const void *bytes, size_t length, struct boot_ms now);
 
-/* The value is whole: link it if that was not done early. */
+/*
+ * The value is whole: link it if that was not done early.  After an error
+ * (of chain_begin()'s, too) the writer calls chain_abort().
+ */
 enum result chain_finish(const struct pool *pool, struct chain_writer *writer,
     struct boot_ms now, uint64_t *version);
 

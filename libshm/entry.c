@@ -41,7 +41,8 @@ pack(const struct entry_head *head, uint64_t words[ENTRY_WORDS])
 	    (uint64_t)head->key_bytes << ENTRY_KEY_SHIFT |
 	    (head->created_ms & ((1ull << ENTRY_CREATED_BITS) - 1));
 	words[4] = (uint64_t)head->hard << 32 | head->soft;
-	words[5] = head->epoch & ((1ull << ENTRY_EPOCH_BITS) - 1);
+	words[5] = (uint64_t)head->cost_ms << ENTRY_EPOCH_BITS |
+	    (head->epoch & ((1ull << ENTRY_EPOCH_BITS) - 1));
 }
 
 /*
@@ -106,9 +107,14 @@ entry_store_expiry(struct entry *entry, uint32_t soft, uint32_t hard)
 void
 entry_store_epoch(struct entry *entry, uint64_t epoch)
 {
+	uint64_t mask = (1ull << ENTRY_EPOCH_BITS) - 1;
+	/* Relaxed: under the lock. */
+	uint64_t cost = atomic_load_explicit(&entry->word[5],
+	    memory_order_relaxed) & ~mask;
+
 	/* Relaxed: one word; a reader that sees the old one misses. */
-	atomic_store_explicit(&entry->word[5],
-	    epoch & ((1ull << ENTRY_EPOCH_BITS) - 1), memory_order_relaxed);
+	atomic_store_explicit(&entry->word[5], cost | (epoch & mask),
+	    memory_order_relaxed);
 }
 
 bool

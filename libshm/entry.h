@@ -29,6 +29,7 @@ struct entry_head {
 	uint16_t	key_bytes;
 	uint8_t		tag_count;
 	uint8_t		flags;
+	uint16_t	cost_ms;	/* of computing the value */
 };
 
 /*
@@ -88,7 +89,9 @@ entry_load(const struct entry *entry)
 	word = entry_word(entry, 4);
 	head.soft = (uint32_t)word;
 	head.hard = (uint32_t)(word >> 32);
-	head.epoch = entry_word(entry, 5) & ((1ull << ENTRY_EPOCH_BITS) - 1);
+	word = entry_word(entry, 5);
+	head.epoch = word & ((1ull << ENTRY_EPOCH_BITS) - 1);
+	head.cost_ms = (uint16_t)(word >> ENTRY_EPOCH_BITS);
 	return head;
 }
 

@@ -86,6 +86,9 @@ place_private_tables(struct geometry *g)
 	at += (uint64_t)g->shard_count * g->ghost_words * sizeof(uint32_t);
 	g->marks_offset = at;
 	at += (uint64_t)g->shard_count * g->mark_words * sizeof(uint64_t);
+	at = round_up(at, CACHE_LINE_BYTES);
+	g->flights_offset = at;
+	at += g->shard_count * g->flights_stride;
 	g->private_bytes = round_up(at, PAGE_BYTES);
 }
 
@@ -137,9 +140,26 @@ size_tables(struct geometry *g, uint64_t pool_bytes)
 	g->mark_words = (uint32_t)((g->dir_capacity * lines + 63) / 64);
 }
 
-enum result
-geometry_compute(struct geometry *g, uint64_t pool_bytes,
-    uint64_t extent_bytes, uint32_t worker_count)
+static bool
+size_flights(struct geometry *g, uint64_t flights)
+{
+	uint64_t share = (flights + g->shard_count - 1) / g->shard_count;
+
+	if (share < FLIGHTS_SHARD_MIN) {
+		share = FLIGHTS_SHARD_MIN;
+	}
+	if (share > FLIGHT_CAPACITY_MAX) {
+		return false;
+	}
+	g->flights_per_shard = (uint32_t)share;
+	g->flights_stride = round_up(flight_bytes(g->flights_per_shard),
+	    CACHE_LINE_BYTES);
+	return true;
+}
+
+static enum result
+compute(struct geometry *g, uint64_t pool_bytes, uint64_t extent_bytes,
+    uint32_t worker_count, uint64_t flights)
 {
 	uint64_t chain, share;
 
@@ -165,6 +185,9 @@ geometry_compute(struct geometry *g, uint64_t pool_bytes,
 	g->shard_count = count_shards(g->extent_count, worker_count);
 	/* Of the rounded size, as geometry_valid() knows no other. */
 	size_tables(g, g->pool_bytes);
+	if (!size_flights(g, flights)) {
+		return INVALID;
+	}
 
 	chain = g->extent_count / CHAIN_POOL_PARTS;
 	share = g->extent_count / g->shard_count / CHAIN_SHARE_PARTS;
@@ -176,14 +199,35 @@ geometry_compute(struct geometry *g, uint64_t pool_bytes,
 	return OK;
 }
 
+enum result
+geometry_compute_for(struct geometry *g, uint64_t pool_bytes,
+    uint64_t extent_bytes, uint32_t worker_count, uint32_t flights)
+{
+	if (flights > FLIGHTS_MAX) {
+		memset(g, 0, sizeof(*g));
+		return INVALID;
+	}
+	return compute(g, pool_bytes, extent_bytes, worker_count,
+	    flights == 0 ? FLIGHTS_DEFAULT : flights);
+}
+
+enum result
+geometry_compute(struct geometry *g, uint64_t pool_bytes,
+    uint64_t extent_bytes, uint32_t worker_count)
+{
+	return geometry_compute_for(g, pool_bytes, extent_bytes,
+	    worker_count, 0);
+}
+
 bool
 geometry_valid(const struct geometry *g, uint64_t segment_bytes)
 {
 	struct geometry own;
 
 	if (g->extent_shift > 40 ||
-	    geometry_compute(&own, g->pool_bytes, 1ull << g->extent_shift,
-	    g->worker_count) != OK) {
+	    compute(&own, g->pool_bytes, 1ull << g->extent_shift,
+	    g->worker_count, (uint64_t)g->flights_per_shard *
+	    g->shard_count) != OK) {
 		return false;
 	}
 	return memcmp(&own, g, sizeof(own)) == 0 &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 
 /*
- * From a pool's three numbers (memory, extent size, workers) to the place of
+ * From a pool's numbers (memory, extent size, workers, flights) to the place of
  * every table in its segments.  Any process may call; pure arithmetic.
  */
 #ifndef GEOMETRY_H
@@ -21,10 +21,18 @@ uint64_t geometry_default_extent_bytes(uint64_t pool_bytes);
  * entries and the index; the tables come on top, see segment_bytes and
  * private_bytes.  extent_bytes is a power of two within 16 KiB and 64 MiB,
  * or 0 for the default.  worker_count is 1 to 64.  INVALID otherwise, or
- * when the pool holds fewer than 16 extents.
+ * when the pool holds fewer than 16 extents.  It has room for
+ * FLIGHTS_DEFAULT flights.
  */
 enum result geometry_compute(struct geometry *g, uint64_t pool_bytes,
     uint64_t extent_bytes, uint32_t worker_count);
+
+/*
+ * The same with room for so many flights in all shards together (0: the
+ * default, at most FLIGHTS_MAX), and for FLIGHTS_SHARD_MIN in each.
+ */
+enum result geometry_compute_for(struct geometry *g, uint64_t pool_bytes,
+    uint64_t extent_bytes, uint32_t worker_count, uint32_t flights);
 
 /*
  * True if g, read from a mapping of segment_bytes, is what

@@ -23,6 +23,7 @@
  *	pins_offset      uint16_t [extent_count + 1][pin_stride]
  *	ghosts_offset    uint32_t [shard_count][ghost_words]
  *	marks_offset     uint64_t [shard_count][mark_words], of overflow lines
+ *	flights_offset   a table of flight.h [shard_count], flights_stride apart
  *
  * Extents are numbered from 1, so that a slot word of 0 is empty.  Offsets
  * and numbers only, never pointers.  All of it is input to whoever reads:
@@ -49,6 +50,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "flight.h"
 #include "ghost.h"
 #include "hash.h"
 #include "lock.h"
@@ -70,6 +72,10 @@
 #define EXTENTS_MAX		((1u << 22) - 1)
 #define POOL_MIN_BYTES		(4ull << 20)
 #define POOL_MAX_BYTES		(1ull << 40)
+/* Flights of all shards: as many as calls may be out and queued. */
+#define FLIGHTS_DEFAULT		8256u
+#define FLIGHTS_MAX		(1u << 20)
+#define FLIGHTS_SHARD_MIN	64u
 
 /*
  * Slot word:
@@ -122,14 +128,15 @@ _Static_assert(sizeof(struct index_line) == CACHE_LINE_BYTES, "one line");
  *	word 2   63  tags 56 | 55  sequence of the shard          0
  *	word 3   63 flags 56 | 55 key bytes 44 | 43  created, ms  0
  *	word 4   63  hard expiry  32 | 31  soft expiry            0   *
- *	word 5   63  unused 48 | 47       epoch number            0   *
+ *	word 5   63  cost, ms 48 | 47     epoch number            0   *
  *	then     tag hashes, 8 bytes each
  *	then     key, then padding to 8 if ENTRY_COUNTER, then value
  *
  * Words marked * change under the shard's lock by atomic stores and lie
  * outside the checksum, like the value of a counter.  Nothing else changes
  * once the entry is linked.  An expiry is a span from created:
- * 0xffffffff never, else bit 31 tells seconds (1) from milliseconds (0).
+ * 0xffffffff never, else bit 31 tells seconds (1) from milliseconds (0).  The
+ * cost is what computing the value took, 65,535 for more; it stays with it.
  * With ENTRY_CHAIN the value lies in a chain of whole extents and the value
  * bytes of word 0 are 0; see struct chain_part.
  */
@@ -138,12 +145,13 @@ _Static_assert(sizeof(struct index_line) == CACHE_LINE_BYTES, "one line");
 #define ENTRY_CREATED_BITS	44
 #define ENTRY_KEY_SHIFT		44
 #define ENTRY_KEY_BITS		12
-#define ENTRY_EPOCH_BITS	48
+#define ENTRY_EPOCH_BITS	48	/* and the cost above them */
 #define ENTRY_ALIGN		8u
 
 #define ENTRY_COUNTER		0x01u	/* value is one 64-bit number */
 #define ENTRY_CHAIN		0x02u	/* value owns whole extents */
 #define ENTRY_USER_FLAGS	0xf0u	/* kept for the caller, not read here */
+#define ENTRY_NEGATIVE		0x10u	/* of them: there is no such thing */
 
 #define EXPIRY_NEVER		0xffffffffu
 #define EXPIRY_SECONDS		0x80000000u
@@ -237,6 +245,8 @@ struct geometry {
 	uint32_t	pin_stride;
 	uint32_t	ghost_words;	/* of each shard */
 	uint32_t	mark_words;	/* of each shard */
+	uint32_t	flights_per_shard;
+	uint32_t	unused;
 	uint64_t	chain_max_bytes; /* extents of one chain, in bytes */
 	uint64_t	shards_offset;
 	uint64_t	dirs_offset;
@@ -250,8 +260,10 @@ struct geometry {
 	uint64_t	pins_offset;
 	uint64_t	ghosts_offset;
 	uint64_t	marks_offset;
+	uint64_t	flights_offset;
+	uint64_t	flights_stride;	/* bytes of a shard's table */
 };
-_Static_assert(sizeof(struct geometry) == 168, "geometry");
+_Static_assert(sizeof(struct geometry) == 192, "geometry");
 
 #define POOL_NAME_BYTES	64
 
@@ -266,7 +278,7 @@ struct pool_header {
 	uint64_t	created_boot_ms;
 	char		name[POOL_NAME_BYTES];
 	struct geometry	geometry;
-	uint8_t		unused1[152];
+	uint8_t		unused1[128];
 	/* keeper, relaxed */
 	_Atomic uint64_t heartbeat_ms;
 	_Atomic uint64_t tracing;
@@ -393,6 +405,7 @@ _Static_assert(sizeof(struct private_header) <= PAGE_BYTES, "private header");
 #define LAYOUT_MIX(h, v)	(((h) ^ (uint64_t)(v)) * 0x100000001b3ull)
 #define LAYOUT_HASH							\
 	LAYOUT_MIX(LAYOUT_MIX(LAYOUT_MIX(LAYOUT_MIX(LAYOUT_MIX(		\
+	LAYOUT_MIX(							\
 	LAYOUT_MIX(LAYOUT_MIX(LAYOUT_MIX(LAYOUT_MIX(			\
 	    0xcbf29ce484222325ull + LAYOUT_VERSION,			\
 	    sizeof(struct pool_header)),				\
@@ -404,6 +417,8 @@ _Static_assert(sizeof(struct private_header) <= PAGE_BYTES, "private header");
 	    sizeof(struct extent_info) << 8 | STATE_ROLE_SHIFT),	\
 	    sizeof(struct stats_block)),				\
 	    SLOT_EXTENT_SHIFT << 16 | SLOT_COUNT_SHIFT << 8 |		\
-	    ENTRY_KEY_SHIFT)
+	    ENTRY_KEY_SHIFT),						\
+	    sizeof(struct flight) << 8 |				\
+	    sizeof(struct flight_state_words))
 
 #endif

@@ -43,6 +43,7 @@ bind_private(struct pool *pool)
 	pool->pins = (void *)(base + g->pins_offset);
 	pool->ghosts = (void *)(base + g->ghosts_offset);
 	pool->marks = (void *)(base + g->marks_offset);
+	pool->flight_tables = base + g->flights_offset;
 }
 
 static enum result
@@ -78,17 +79,34 @@ fill_headers(struct pool *pool, const struct pool_params *params)
 	return result;
 }
 
+/*
+ * Tokens of another life, or of another shard, are none of these: their high
+ * halves differ.  The low half lasts for four billion leases.
+ */
+static uint64_t
+first_token(const struct pool *pool, uint32_t shard)
+{
+	uint8_t from[sizeof(pool->priv->boot_id) + sizeof(shard)];
+
+	memcpy(from, pool->priv->boot_id, sizeof(pool->priv->boot_id));
+	memcpy(from + sizeof(pool->priv->boot_id), &shard, sizeof(shard));
+	return (hash_bytes(&pool->hash_key, from, sizeof(from)) >> 33 | 1) <<
+	    32;
+}
+
 static enum result
 fill_shards(struct pool *pool)
 {
 	extent_init_all(pool);
 	for (uint32_t shard = 0; shard < pool->g.shard_count; shard++) {
 		struct shard_private *sp = &pool->shards_private[shard];
+		struct flight_table flights = pool_flights(pool, shard);
 		enum result result = lock_init(&sp->lock);
 
 		if (result != OK) {
 			return result;
 		}
+		flight_init(&flights, first_token(pool, shard));
 		ghost_init(&sp->ghost, pool->ghosts +
 		    (uint64_t)shard * pool->g.ghost_words,
 		    pool->g.ghost_words);
@@ -112,8 +130,8 @@ pool_create(struct pool *pool, const struct pool_params *params)
 	if (strlen(params->name) >= POOL_NAME_BYTES) {
 		return INVALID;
 	}
-	result = geometry_compute(&pool->g, params->pool_bytes,
-	    params->extent_bytes, params->worker_count);
+	result = geometry_compute_for(&pool->g, params->pool_bytes,
+	    params->extent_bytes, params->worker_count, params->flights);
 	if (result != OK) {
 		return result;
 	}

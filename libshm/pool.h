@@ -38,6 +38,7 @@ struct pool {
 	_Atomic uint16_t *pins;
 	uint32_t	*ghosts;
 	uint64_t	*marks;
+	uint8_t		*flight_tables;	/* see pool_flights() */
 	uint32_t	worker;		/* 0 .. worker_count - 1, or more */
 	struct segment	segment;
 	struct segment	private_segment;
@@ -48,6 +49,7 @@ struct pool_params {
 	uint64_t	pool_bytes;
 	uint64_t	extent_bytes;	/* 0: default */
 	uint32_t	worker_count;
+	uint32_t	flights;	/* of all shards; 0: default */
 	struct hash_key	hash_key;	/* random, made by the caller */
 	uint8_t		boot_id[16];	/* random, made by the caller */
 	struct boot_ms	now;
@@ -113,6 +115,17 @@ static inline uint32_t
 pool_shard_of(const struct pool *pool, uint64_t hash)
 {
 	return (uint32_t)(hash >> 40) & (pool->g.shard_count - 1);
+}
+
+/* The flight table of a shard, for a holder of its lock. */
+static inline struct flight_table
+pool_flights(const struct pool *pool, uint32_t shard)
+{
+	struct flight_table table;
+
+	flight_bind(&table, pool->flight_tables +
+	    shard * pool->g.flights_stride, pool->g.flights_per_shard);
+	return table;
 }
 
 static inline uint64_t

@@ -27,7 +27,7 @@
  *	HELLO    u32 protocol, u32 pid, u16 name length, u16 0, u32 0, pool name
  *	         -> descriptor of the pool segment by SCM_RIGHTS;
  *	            u64 boot clock of the daemon in ms, u64 largest value,
- *	            u64 ring bytes, 16 bytes boot id
+ *	            u64 ring bytes, 16 bytes boot id, u64 holder, u64 secret
  *	RING     (empty) -> descriptor of the ring by SCM_RIGHTS; u64 capacity
  *	PING     (empty) -> (empty)
  *	DOORBELL (empty), no answer
@@ -39,6 +39,19 @@
  *	         -> i64 number
  *	PURGE    u8 what, u8 how, u16 0, u32 0, u64 tag hash -> u64 number
  *	FLUSH    (empty) -> u64 stored, u64 refused since the last flush
+ *	CLAIM    u64 holder, u64 secret: what an earlier connection of the
+ *	         process held is this one's -> (empty); MISS: it holds nothing
+ *	LEASE    struct wire_lease, origin name, key -> struct wire_lease_answer
+ *	         for LEASE_ANSWERED statuses: OK (look again), LEAD, ALONE,
+ *	         SHED, CIRCUIT_OPEN, FAILED, BACKING_OFF, TIMEOUT
+ *	FILL     struct wire_end, then as SET -> u64 version; LEASE_LOST,
+ *	         CHANGED (written meanwhile: not stored), and those of SET
+ *	FAIL     struct wire_end, key -> (empty); LEASE_LOST
+ *	UNCACHEABLE struct wire_end, key -> (empty); LEASE_LOST
+ *	PERMIT   struct wire_lease (its origin, no key) -> as LEASE, OK: granted
+ *	RELEASE  struct wire_end -> (empty); LEASE_LOST: it was overdue
+ *	ABANDON  u64 id of a LEASE or PERMIT under way: no answer is wanted any
+ *	         more; what it gets is given back -> (empty)
  *	ADMIN    JSON (admin socket alone) -> JSON, FRAME_MORE on all but the
  *	         last frame of an answer
  */
@@ -71,6 +84,14 @@ enum frame_type {
 	FRAME_COUNTER = 8,
 	FRAME_PURGE = 9,
 	FRAME_FLUSH = 10,
+	FRAME_CLAIM = 11,
+	FRAME_LEASE = 12,
+	FRAME_FILL = 13,
+	FRAME_FAIL = 14,
+	FRAME_UNCACHEABLE = 15,
+	FRAME_PERMIT = 16,
+	FRAME_RELEASE = 17,
+	FRAME_ABANDON = 18,
 	FRAME_ADMIN = 32,
 };
 
@@ -123,6 +144,101 @@ void	wire_set_encode(uint8_t out[WIRE_SET_BYTES],
 void	wire_set_decode(const uint8_t in[WIRE_SET_BYTES],
     struct wire_set *set);
 
+/*
+ * LEASE and PERMIT, 56 bytes, then the origin's name, then the key:
+ *
+ *	 0 u32 flags, 4 u32 thread (0: never WOULD_DEADLOCK)
+ *	 8 u32 lease ms, 12 u32 longest wait ms (0: with WIRE_NO_WAIT)
+ *	16 u64 version of the entry that is to be refreshed, 0 none
+ *	24 u64 partition, 32 u64 host (hashes; 0 none)
+ *	40 u32 hits of the partition since the last, 44 u32 0
+ *	48 u16 name length (0: no origin), 50 u16 key length, 52 u32 0
+ */
+#define WIRE_LEASE_BYTES	56
+
+#define WIRE_NO_WAIT		0x1u	/* neither for a leader nor a permit */
+#define WIRE_BACKGROUND		0x2u	/* shed before foreground calls */
+#define WIRE_UPLOAD		0x4u	/* of the pool of slow callers */
+#define WIRE_MARKED		0x8u	/* the key may not be shared */
+#define WIRE_LEASE_FLAGS	0xfu
+
+struct wire_lease {
+	uint32_t	flags;
+	uint32_t	thread;
+	uint32_t	lease_ms;
+	uint32_t	wait_ms;
+	uint64_t	seen_version;
+	uint64_t	partition;
+	uint64_t	host;
+	uint32_t	hits;
+	uint16_t	name_length;
+	uint16_t	key_length;
+};
+
+void	wire_lease_encode(uint8_t out[WIRE_LEASE_BYTES],
+    const struct wire_lease *lease);
+/* False: unknown flags, or a reserved byte is not 0. */
+bool	wire_lease_decode(const uint8_t in[WIRE_LEASE_BYTES],
+    struct wire_lease *lease);
+
+/*
+ * A permit: 0 u32 origin, 4 u32 number (0: none) with the top bit for the
+ * upload pool, 8 u64 token.  The answer, 56 bytes:
+ *
+ *	 0 permit, 16 u64 token of the lease (0: none)
+ *	24 u64 retry after ms, 32 u64 time left of lease or permit, ms
+ *	40 i32 code of who failed, 44 u32 reason, 48 u32 mode, 52 u32 0
+ */
+#define WIRE_PERMIT_BYTES	16
+#define WIRE_PERMIT_UPLOAD	0x80000000u
+#define WIRE_LEASE_ANSWER_BYTES	56
+
+struct wire_permit {
+	uint32_t	origin;
+	uint32_t	number;
+	uint64_t	token;
+};
+
+struct wire_lease_answer {
+	struct wire_permit permit;
+	uint64_t	token;
+	uint64_t	retry_after_ms;
+	uint64_t	left_ms;
+	int32_t		code;
+	uint32_t	reason;		/* enum limiter_refusal */
+	uint32_t	mode;		/* enum origin_mode */
+};
+
+void	wire_lease_answer_encode(uint8_t out[WIRE_LEASE_ANSWER_BYTES],
+    const struct wire_lease_answer *answer);
+void	wire_lease_answer_decode(const uint8_t in[WIRE_LEASE_ANSWER_BYTES],
+    struct wire_lease_answer *answer);
+
+/*
+ * What ends a lease or a permit, 48 bytes:
+ *
+ *	 0 permit, 16 u64 token of the lease (0: none)
+ *	24 i32 code, 28 u32 outcome (enum breaker_outcome)
+ *	32 u32 back-off or mark ms, 36 u32 ms that the computation took
+ *	40 u64 0
+ */
+#define WIRE_END_BYTES	48
+
+struct wire_end {
+	struct wire_permit permit;
+	uint64_t	token;
+	int32_t		code;
+	uint32_t	outcome;
+	uint32_t	note_ms;
+	uint32_t	cost_ms;
+};
+
+void	wire_end_encode(uint8_t out[WIRE_END_BYTES],
+    const struct wire_end *end);
+/* False: an outcome that is none, or a reserved byte is not 0. */
+bool	wire_end_decode(const uint8_t in[WIRE_END_BYTES],
+    struct wire_end *end);
+
 /* Unaligned little-endian numbers. */
 void	wire_put_u16(uint8_t *out, uint16_t value);
 void	wire_put_u32(uint8_t *out, uint32_t value);
@@ -137,13 +253,17 @@ uint64_t wire_get_u64(const uint8_t *in);
  *	RING_HINT   n times { u64 key hash, u32 extent, u32 offset }
  *	RING_SET    as SET
  *	RING_COUNTS u64 hits, u64 misses, u64 stale since the last one
+ *	RING_SLIDE  u64 key hash, u32 extent, u32 offset, u64 ttl ms, u64 soft
+ *	            ttl ms (0 never): a hit renews the entry's life
  */
 enum ring_type {
 	RING_HINT = 1,
 	RING_SET = 2,
 	RING_COUNTS = 3,
+	RING_SLIDE = 4,
 };
 #define RING_HINT_BYTES	16
+#define RING_SLIDE_BYTES	32
 /* Hints of one client that are looked at in a second; more are dropped. */
 #define RING_HINTS_PER_S	20000u
 

@@ -3,12 +3,14 @@
 /*
  * Recovery of a shard, in this order:
  *
+ *	0 flights: lists and counts from the records (flight.h)
  *	1 index: drop slots that point nowhere, above a committed length, into
  *	  an odd extent or another shard's, that lie in the wrong bucket, or
- *	  double; cut links that lead nowhere or to a line of another bucket;
- *	  mark the overflow lines in use.  A split is finished by this (old
- *	  copies lie in the wrong bucket) or undone (the new bucket is not
- *	  counted, its lines are not marked).
+ *	  double; clear refresh bits without a flight; cut links that lead
+ *	  nowhere or to a line of another bucket; mark the overflow lines in
+ *	  use.  A split is finished by this (old copies lie in the wrong
+ *	  bucket) or undone (the new bucket is not counted, its lines are not
+ *	  marked).
  *	2 books: live bytes and entries of each extent, counts of the shard.
  *	3 extents: from each state word to the list it belongs to.  An odd
  *	  extent that should hold entries was being retired; a chain part
@@ -21,6 +23,7 @@
 #include "extent.h"
 #include "fault.h"
 #include "index.h"
+#include "lease_refresh.h"
 #include "point.h"
 #include "shard.h"
 
@@ -100,6 +103,8 @@ static void
 check_line(const struct pool *pool, uint32_t shard, uint64_t bucket,
     uint64_t count, struct index_line *line, struct places *places)
 {
+	struct flight_table flights = pool_flights(pool, shard);
+
 	for (unsigned w = 0; w < LINE_SLOTS; w++) {
 		uint64_t word = load(&line->word[w]);
 		struct entry_head head;
@@ -117,6 +122,10 @@ check_line(const struct pool *pool, uint32_t shard, uint64_t bucket,
 		    seen_before(places, word)) {
 			drop_slot(pool, &line->word[w]);
 			continue;
+		}
+		if ((word & SLOT_REFRESH) != 0 &&
+		    !flight_is_under_way(&flights, head.hash)) {
+			lease_refresh_unset(&line->word[w]);
 		}
 		shard_count_linked(pool, shard, word, &head);
 	}
@@ -248,7 +257,9 @@ repair(const struct pool *pool, uint32_t shard)
 {
 	uint64_t count = index_bucket_count(pool, shard);
 	uint64_t lines = index_lines_of(pool, shard, DIR_PRIMARY);
+	struct flight_table flights = pool_flights(pool, shard);
 
+	flight_rebuild(&flights);
 	reset_books(pool, shard);
 	/*
 	 * An absorb that died after its copies: the ones left behind are
@@ -272,6 +283,9 @@ repair(const struct pool *pool, uint32_t shard)
 void
 recovery_empty_shard(const struct pool *pool, uint32_t shard)
 {
+	struct flight_table flights = pool_flights(pool, shard);
+
+	flight_forget(&flights);
 	for (unsigned dir = DIR_PRIMARY; dir <= DIR_OVERFLOW; dir++) {
 		uint64_t lines = index_lines_of(pool, shard, dir);
 

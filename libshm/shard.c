@@ -109,6 +109,25 @@ shard_entry_dead(const struct pool *pool, const struct entry *entry,
 	    EPOCH_DEAD;
 }
 
+uint64_t
+shard_live_version(const struct pool *pool, uint32_t shard,
+    const _Atomic uint64_t *slot, struct boot_ms now)
+{
+	struct entry_head head;
+	const struct entry *entry;
+
+	if (slot == NULL) {
+		return 0;
+	}
+	/* Relaxed: under the lock. */
+	entry = shard_entry(pool, atomic_load_explicit(slot,
+	    memory_order_relaxed), &head);
+	if (entry == NULL || shard_entry_dead(pool, entry, &head, now)) {
+		return 0;
+	}
+	return (uint64_t)shard << ENTRY_SEQUENCE_BITS | head.sequence;
+}
+
 static void
 change_count(_Atomic uint64_t *count, uint64_t by)
 {

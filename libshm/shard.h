@@ -39,6 +39,10 @@ struct entry *shard_entry(const struct pool *pool, uint64_t word,
 bool	shard_entry_dead(const struct pool *pool, const struct entry *entry,
     const struct entry_head *head, struct boot_ms now);
 
+/* The live entry's version, 0 if the slot (or NULL) holds none that lives. */
+uint64_t shard_live_version(const struct pool *pool, uint32_t shard,
+    const _Atomic uint64_t *slot, struct boot_ms now);
+
 /*
  * An entry of that extent expires then: the sweep must come by.  Also if it
  * is in the middle of that extent and has passed the entry.

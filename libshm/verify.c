@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 
 /*
- * verify: the index half (I2 to I8).  The extent half is verify_extents.c.
+ * verify: the index half (I2 to I8, I14, I15).  The extent half is
+ * verify_extents.c.
  */
 #include "verify.h"
 
@@ -97,6 +98,10 @@ check_slot(struct verify_state *v, uint64_t bucket, uint64_t count,
 	}
 	if (head->hash >> SLOT_TAG_SHIFT != word >> SLOT_TAG_SHIFT) {
 		verify_fault(v, 4, word, "slot has another tag");
+	}
+	if ((word & SLOT_REFRESH) != 0 &&
+	    !flight_is_under_way(&v->flights, head->hash)) {
+		verify_fault(v, 15, word, "refresh bit without a flight");
 	}
 	if (((head->flags & ENTRY_CHAIN) != 0) !=
 	    (role == EXTENT_CHAIN_HEAD)) {
@@ -285,16 +290,28 @@ check_books(struct verify_state *v)
 }
 
 static void
+check_flights(struct verify_state *v)
+{
+	unsigned faults = flight_verify(&v->flights);
+
+	if (faults != 0) {
+		verify_fault(v, 14, faults, "flights");
+	}
+}
+
+static void
 check_shard(struct verify_state *v)
 {
 	const struct pool *pool = v->pool;
 	uint64_t count = index_bucket_count(pool, v->shard);
 
 	memset(v->marks, 0, verify_scratch_bytes(pool));
+	v->flights = pool_flights(pool, v->shard);
 	v->marks[0] = 1;
 	v->entries = 0;
 	v->main_entries = 0;
 	check_pages(v);
+	check_flights(v);
 	if (!index_count_is_sound(pool, v->shard)) {
 		verify_fault(v, 2, count, "bucket count without its pages");
 	}

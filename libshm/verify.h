@@ -21,6 +21,9 @@
  *	I12 parts of a chained value carry its id, their index, right sums,
  *	    and a whole one has all its bytes
  *	I13 no epoch row or cell is above newest (or the number being written)
+ *	I14 flights are in the lists of their states and hashes, one of a key
+ *	    for newcomers, and their counts are right
+ *	I15 a slot with the refresh bit has a flight of its hash under way
  */
 #ifndef VERIFY_H
 #define VERIFY_H

@@ -14,6 +14,7 @@ struct verify_state {
 	void		*arg;
 	uint64_t	faults;
 	uint32_t	shard;
+	struct flight_table flights;
 	/* in the caller's scratch memory, of the shard being looked at */
 	uint64_t	*marks;		/* overflow lines that were followed */
 	uint32_t	*live_entries;	/* of each extent */

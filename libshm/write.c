@@ -10,6 +10,7 @@
 #include "extent.h"
 #include "fault.h"
 #include "index.h"
+#include "lease.h"
 #include "point.h"
 #include "reclaim.h"
 #include "shard.h"
@@ -41,27 +42,8 @@ write_head(const struct pool *pool, const struct entry_spec *spec,
 	head->key_bytes = (uint16_t)spec->key->length;
 	head->tag_count = (uint8_t)spec->tag_count;
 	head->flags = spec->flags;
+	head->cost_ms = spec->cost_ms;
 	return OK;
-}
-
-/* The live entry's version, 0 if the slot holds none that lives. */
-static uint64_t
-live_version(const struct pool *pool, uint32_t shard,
-    const _Atomic uint64_t *slot, struct boot_ms now)
-{
-	struct entry_head head;
-	const struct entry *entry;
-
-	if (slot == NULL) {
-		return 0;
-	}
-	/* Relaxed: under the lock. */
-	entry = shard_entry(pool, atomic_load_explicit(slot,
-	    memory_order_relaxed), &head);
-	if (entry == NULL || shard_entry_dead(pool, entry, &head, now)) {
-		return 0;
-	}
-	return (uint64_t)shard << ENTRY_SEQUENCE_BITS | head.sequence;
 }
 
 enum result
@@ -75,7 +57,7 @@ write_check_when(const struct pool *pool, uint32_t shard,
 	if (when == SET_ALWAYS) {
 		return OK;
 	}
-	live = live_version(pool, shard, *slot, now);
+	live = shard_live_version(pool, shard, *slot, now);
 	if (when == SET_IF_ABSENT) {
 		return live != 0 ? EXISTS : OK;
 	}
@@ -206,7 +188,20 @@ set_inside(const struct pool *pool, const struct entry_spec *spec,
 	if (result != OK) {
 		return result;
 	}
+	if (spec->fill != NULL) {
+		result = lease_fill_check(pool, shard, spec->key, spec->fill,
+		    now, &head->epoch);
+		if (result != OK) {
+			shard_leave(pool, shard);
+			return result;
+		}
+	}
 	append(pool, shard, queue, slot, spec, head, spec->value);
+	if (spec->fill != NULL) {
+		lease_fill_end(pool, shard, head->hash, spec->fill, now);
+	} else {
+		lease_touch(pool, shard, head->hash);
+	}
 	*version = (uint64_t)shard << ENTRY_SEQUENCE_BITS | head->sequence;
 	if (slot != NULL) {
 		stats_add(pool->stats, STAT_overwrites, 1);
@@ -277,7 +272,7 @@ write_delete(const struct pool *pool, const struct key *key,
 		return result;
 	}
 	slot = index_find(pool, shard, key);
-	live = live_version(pool, shard, slot, now);
+	live = shard_live_version(pool, shard, slot, now);
 	if (live == 0) {
 		result = MISS;
 	} else if (version != 0 && version != live) {
@@ -286,6 +281,10 @@ write_delete(const struct pool *pool, const struct key *key,
 	if (slot != NULL && result != CHANGED) {
 		shard_unlink(pool, shard, slot);
 		SHM_POINT(delete_unlinked);
+	}
+	if (result != CHANGED) {
+		/* Of what is not there, too: it may be computed now. */
+		lease_touch(pool, shard, key->hash);
 	}
 	shard_leave(pool, shard);
 	if (result == OK) {
@@ -309,7 +308,7 @@ write_touch(const struct pool *pool, const struct key *key, uint64_t soft_ms,
 		return result;
 	}
 	slot = index_find(pool, shard, key);
-	if (live_version(pool, shard, slot, now) == 0) {
+	if (shard_live_version(pool, shard, slot, now) == 0) {
 		shard_leave(pool, shard);
 		return MISS;
 	}
@@ -325,6 +324,7 @@ write_touch(const struct pool *pool, const struct key *key, uint64_t soft_ms,
 	}
 	shard_note_expiry(pool, shard, slot_extent(word),
 	    entry_expiry_ms(&head, head.hard));
+	lease_touch(pool, shard, key->hash);
 	shard_leave(pool, shard);
 	stats_add(pool->stats, STAT_touches, 1);
 	return OK;
@@ -362,6 +362,7 @@ create_counter(const struct pool *pool, uint32_t shard,
 		return result == EXISTS ? BUSY : result;
 	}
 	append(pool, shard, queue, slot, spec, &head, &number);
+	lease_touch(pool, shard, head.hash);
 	grow_index(pool, shard, now);
 	return OK;
 }
@@ -401,11 +402,14 @@ write_counter_add(const struct pool *pool, const struct key *key,
 		return result;
 	}
 	slot = index_find(pool, shard, key);
-	if (live_version(pool, shard, slot, now) != 0 &&
+	if (shard_live_version(pool, shard, slot, now) != 0 &&
 	    !(FAULT(counter_appends) && spec != NULL)) {
 		/* Relaxed: under the lock. */
 		result = add_in_place(pool, atomic_load_explicit(slot,
 		    memory_order_relaxed), delta, number);
+		if (result == OK) {
+			lease_touch(pool, shard, key->hash);
+		}
 		shard_leave(pool, shard);
 	} else if (spec == NULL) {
 		shard_leave(pool, shard);

@@ -14,6 +14,8 @@
 #include "entry.h"
 #include "pool.h"
 
+struct lease_fill;
+
 enum set_when {
 	SET_ALWAYS,
 	SET_IF_ABSENT,		/* EXISTS if a live entry is there */
@@ -32,12 +34,18 @@ struct entry_spec {
 	uint64_t	epoch;		/* of the request, cut to epoch_now() */
 	enum set_when	when;
 	uint64_t	version;	/* for SET_IF_VERSION */
+	uint16_t	cost_ms;	/* of computing the value */
+	/* the lease that it was computed for, see lease.h; NULL none */
+	const struct lease_fill *fill;
 };
 
 /*
  * Store a value of any size the pool takes.  Readers see the old one or the
  * new one.  OK with the new version; EXISTS, CHANGED; TOO_LARGE (see
  * geometry_value_max_bytes()); FULL: no extent could be freed now.
+ * With a fill its flight's epoch is the value's, and the flight ends with the
+ * link.  LEASE_LOST, CHANGED: not stored, and the flight is over or another's;
+ * after all else it goes on.
  */
 enum result write_set(const struct pool *pool, const struct entry_spec *spec,
     struct boot_ms now, uint64_t *version);

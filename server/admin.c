@@ -33,6 +33,15 @@ static const struct admin_verb {
 	{ "touch", PEER_LEVEL_FULL, admin_touch },
 	{ "purge", PEER_LEVEL_FULL, admin_purge },
 	{ "verify", PEER_LEVEL_FULL, admin_verify },
+	{ "origins", PEER_LEVEL_READ, admin_origins },
+	{ "limiter_show", PEER_LEVEL_READ, admin_limiter_show },
+	{ "limiter_set", PEER_LEVEL_FULL, admin_limiter_set },
+	{ "breaker_list", PEER_LEVEL_READ, admin_breaker_list },
+	{ "breaker_trip", PEER_LEVEL_FULL, admin_breaker_trip },
+	{ "breaker_reset", PEER_LEVEL_FULL, admin_breaker_reset },
+	{ "breaker_hold", PEER_LEVEL_FULL, admin_breaker_hold },
+	{ "mode_set", PEER_LEVEL_FULL, admin_mode_set },
+	{ "leases", PEER_LEVEL_READ, admin_leases },
 };
 
 void
@@ -107,7 +116,31 @@ find_pool(struct admin *admin)
 	}
 	(void)snprintf(admin->text, sizeof(admin->text),
 	    "there is no pool of that name");
-	return INVALID;
+	return MISS;
+}
+
+/* One line for each change that was asked for, done or not. */
+static void
+log_change(const struct admin *admin, const char *verb, enum result result)
+{
+	char what[ADMIN_CHANGE_BYTES];
+
+	if (admin->change[0] != '\0') {
+		memcpy(what, admin->change, sizeof(what));
+	} else {
+		(void)snprintf(what, sizeof(what), "pool=%s",
+		    admin->pool == NULL ? "-" :
+		    admin->heritage->config.pools[admin->pool_index].name);
+	}
+	if (admin->reason[0] == '\0') {
+		log_audit("admin-change", "verb=%s %s uid=%u pid=%d result=%s",
+		    verb, what, admin->peer->uid, (int)admin->peer->pid,
+		    result_name(result));
+		return;
+	}
+	log_audit("admin-change", "verb=%s %s uid=%u pid=%d result=%s "
+	    "reason=\"%s\"", verb, what, admin->peer->uid,
+	    (int)admin->peer->pid, result_name(result), admin->reason);
 }
 
 static enum result
@@ -136,11 +169,7 @@ run_verb(struct admin *admin, const struct admin_verb *verb)
 		result = verb->fn(admin);
 	}
 	if (verb->level == PEER_LEVEL_FULL) {
-		log_audit("admin-change", "verb=%s pool=%s uid=%u pid=%d "
-		    "result=%s", verb->name, admin->pool == NULL ? "-" :
-		    admin->heritage->config.pools[admin->pool_index].name,
-		    admin->peer->uid, (int)admin->peer->pid,
-		    result_name(result));
+		log_change(admin, verb->name, result);
 	}
 	return result;
 }
@@ -159,6 +188,8 @@ admin_serve(struct admin *admin, const char *body, size_t length,
 	admin->pool = NULL;
 	admin->verify = NULL;
 	admin->text[0] = '\0';
+	admin->change[0] = '\0';
+	admin->reason[0] = '\0';
 	admin->args = json_object_get(request, "args");
 	if (admin->args == NULL) {
 		admin->args = none;

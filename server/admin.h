@@ -3,7 +3,7 @@
 /*
  * Admin requests: one JSON object in, one out.  The table of verbs, who may
  * use them, and what their answers have in common; the verbs themselves are
- * in admin_view.c, admin_key.c and admin_change.c.  Workers.
+ * in the other files of that name.  Workers.
  *
  *	{"verb": V, "args": {...}}
  *	{"version": 1, "verb": V, ...}
@@ -21,6 +21,10 @@
 #include "peer.h"
 #include "result.h"
 
+/* Longest "reason" of a change. */
+#define ADMIN_REASON_BYTES	200u
+#define ADMIN_CHANGE_BYTES	192u
+
 /* One request. */
 struct admin {
 	/* set by the caller */
@@ -28,6 +32,9 @@ struct admin {
 	const struct peer *peer;
 	enum peer_level	level;
 	struct boot_ms	now;
+	struct origin	*origins;	/* the worker's */
+	uint32_t	origin_count;
+	uint64_t	random;		/* all 64 bits, of this request */
 	/* set by admin_serve(), for verbs */
 	const json_t	*args;		/* an object; empty if none came */
 	json_t		*answer;	/* members are put in here */
@@ -36,6 +43,10 @@ struct admin {
 	char		text[128];	/* what is wrong, if anything is */
 	/* set by a verb: the pool that a job of its own must verify */
 	const struct pool *verify;
+	/* set by a verb: what it changed, for the log; "" is the pool */
+	char		change[ADMIN_CHANGE_BYTES];
+	/* why, as the caller says: as it stands in the log */
+	char		reason[ADMIN_REASON_BYTES * 2 + 1];
 };
 
 /* A verb: OK, or what is wrong, with admin->text if there is more to say. */
@@ -66,6 +77,8 @@ bool	admin_get_number(struct admin *admin, const char *name,
 admin_verb_fn admin_ping, admin_version, admin_status, admin_pools,
     admin_workers, admin_clients, admin_stats, admin_mem, admin_get,
     admin_inspect, admin_scan, admin_set, admin_del, admin_touch,
-    admin_purge, admin_verify;
+    admin_purge, admin_verify, admin_origins, admin_limiter_show,
+    admin_limiter_set, admin_breaker_list, admin_breaker_trip,
+    admin_breaker_reset, admin_breaker_hold, admin_mode_set, admin_leases;
 
 #endif

@@ -23,6 +23,18 @@ enum result admin_args_key(struct admin *admin, struct key *key,
 /* INVALID with a text if no pool was named and there are several. */
 enum result admin_args_pool(struct admin *admin);
 
+/*
+ * The origin of "origin": OK, INVALID if none was named, MISS if there is
+ * none of that name, with a text.
+ */
+enum result admin_args_origin(struct admin *admin, struct origin **origin);
+
+/*
+ * "reason" into admin->reason, so that it cannot be taken for another part of
+ * the log's line.  INVALID: not a text, too long, or with a zero in it.
+ */
+enum result admin_args_reason(struct admin *admin);
+
 /* "ttl_ms" and "soft_ttl_ms" as moments; 0 and none: never. */
 bool	admin_args_times(struct admin *admin, uint64_t *soft_ms,
     uint64_t *hard_ms);

@@ -5,6 +5,7 @@
  */
 #include "admin_session.h"
 
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -108,6 +109,8 @@ admin_frame(struct connection *conn, const struct frame *frame,
 		.level = peer_admin_level(&conn->peer, geteuid(),
 		    worker->admin_group, worker->admin_read_group),
 		.now = clock_boot_now(),
+		.origins = worker->origins,
+		.origin_count = worker->origin_count,
 	};
 	enum result status = OK;
 	json_t *answer;
@@ -116,8 +119,10 @@ admin_frame(struct connection *conn, const struct frame *frame,
 		connection_reject(conn, "not a frame of the admin socket");
 		return;
 	}
+	randombytes_buf(&admin.random, sizeof(admin.random));
 	answer = admin_serve(&admin, (const char *)body,
 	    (size_t)frame->length, &status);
+	wake_send(&worker->wake);
 	if (answer != NULL && admin.verify != NULL) {
 		start_verify(conn, frame, admin.verify, answer);
 	} else {

@@ -103,7 +103,8 @@ admin_status(struct admin *admin)
 	admin_put_number(answer, "clients", client_table_count(control));
 	admin_put_number(answer, "max_clients", control->client_capacity);
 	(void)json_object_set_new(answer, "state", json_string(health_name(
-	    health_look(control, admin->now, add_reason, reasons))));
+	    health_look(control, admin->origins, admin->origin_count,
+	    admin->now, add_reason, reasons))));
 	(void)json_object_set_new(answer, "reasons", reasons);
 	admin_put_number(answer, "reloads", load64(&control->reloads));
 	admin_put_number(answer, "reloads_failed",

@@ -17,7 +17,7 @@
 #include "log.h"
 
 /* Standard streams, two of each pool, three sockets. */
-#define KEPT_MAX	(3 + 2 * CONFIG_POOLS_MAX + 3)
+#define KEPT_MAX	(3 + 2 * CONFIG_POOLS_MAX + 3 + WORKERS_MAX)
 
 const char *
 child_name(const struct heritage *heritage, uint32_t index, char *out,
@@ -51,6 +51,9 @@ close_others(const struct heritage *heritage)
 	kept[count++] = heritage->client_socket;
 	kept[count++] = heritage->admin_socket;
 	kept[count++] = heritage->http_socket;
+	for (uint32_t i = 0; i < heritage->config.workers; i++) {
+		kept[count++] = heritage->wake_fds[i];
+	}
 	qsort(kept, count, sizeof(kept[0]), compare_fds);
 	for (size_t i = 0; i < count; i++) {
 		if (kept[i] > next) {

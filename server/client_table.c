@@ -5,6 +5,69 @@
  */
 #include "client_table.h"
 
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "holder.h"
+
+bool
+client_table_taken(const struct control_client *row)
+{
+	/* Acquire: pairs with the release in client_table_claim(). */
+	return atomic_load_explicit(&row->worker, memory_order_acquire) != 0;
+}
+
+/*
+ * When the process started, in the kernel's ticks: field 22 of its stat
+ * file, counted behind the name, which may hold anything.  0: not to be seen.
+ */
+uint64_t
+client_table_start_time(pid_t pid)
+{
+	char path[32], text[512];
+	const char *at;
+	ssize_t n;
+	int fd;
+	unsigned long long started = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0) {
+		return 0;
+	}
+	n = read(fd, text, sizeof(text) - 1);
+	(void)close(fd);
+	if (n <= 0) {
+		return 0;
+	}
+	text[n] = 0;
+	at = strrchr(text, ')');
+	if (at == NULL || sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u "
+	    "%*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+	    &started) != 1) {
+		return 0;
+	}
+	return started;
+}
+
+/* Its worker died; a word out of range is nobody's either. */
+static bool
+is_orphan(const struct control *control, const struct control_client *row)
+{
+	/* Relaxed: a death that is not seen yet is seen at the next look. */
+	uint32_t worker = atomic_load_explicit(&row->worker,
+	    memory_order_relaxed);
+
+	return worker > control->worker_count || worker > WORKERS_MAX ||
+	    (worker != 0 && atomic_load_explicit(&row->incarnation,
+	    memory_order_relaxed) < atomic_load_explicit(
+	    &control->processes[worker - 1].incarnation,
+	    memory_order_relaxed));
+}
+
 bool
 client_table_in_use(const struct control *control,
     const struct control_client *row)
@@ -18,10 +81,8 @@ client_table_in_use(const struct control *control,
 		return false;
 	}
 	/* Relaxed: a death that is not seen yet is seen at the next look. */
-	return atomic_load_explicit(&row->incarnation,
-	    memory_order_relaxed) >= atomic_load_explicit(
-	    &control->processes[worker - 1].incarnation,
-	    memory_order_relaxed);
+	return !is_orphan(control, row) && atomic_load_explicit(
+	    &row->orphan_until_ms, memory_order_relaxed) == 0;
 }
 
 uint32_t
@@ -56,6 +117,37 @@ fill_row(struct control_client *row, uint64_t incarnation,
 	atomic_store_explicit(&row->stale, 0, memory_order_relaxed);
 }
 
+/* Under the lock, which says what a death under it left: nothing. */
+static bool
+lock_table(struct control *control)
+{
+	switch (lock_acquire(&control->clients_lock, LOCK_TIMEOUT_MS)) {
+	case LOCK_HELD:
+		return true;
+	case LOCK_HELD_OWNER_DIED:
+		/* One word says it all: a half-made row is a free one. */
+		lock_mark_consistent(&control->clients_lock);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Relaxed: published by the worker word, which the caller stores last. */
+static void
+make_holder(struct control_client *row, const struct peer *peer)
+{
+	uint64_t secret;
+
+	randombytes_buf(&secret, sizeof(secret));
+	atomic_store_explicit(&row->secret, secret, memory_order_relaxed);
+	atomic_store_explicit(&row->started,
+	    client_table_start_time(peer->pid), memory_order_relaxed);
+	atomic_store_explicit(&row->orphan_until_ms, 0,
+	    memory_order_relaxed);
+	atomic_fetch_add_explicit(&row->generation, 1, memory_order_relaxed);
+}
+
 enum result
 client_table_claim(struct control *control, uint32_t process,
     uint64_t incarnation, const struct peer *peer, uint32_t pool,
@@ -63,26 +155,18 @@ client_table_claim(struct control *control, uint32_t process,
 {
 	enum result result = FULL;
 
-	switch (lock_acquire(&control->clients_lock, LOCK_TIMEOUT_MS)) {
-	case LOCK_HELD:
-		break;
-	case LOCK_HELD_OWNER_DIED:
-		/* One word says it all: a half-made row is a free one. */
-		lock_mark_consistent(&control->clients_lock);
-		break;
-	default:
+	if (!lock_table(control)) {
 		return BUSY;
 	}
 	for (uint32_t i = 0; i < control->client_capacity; i++) {
 		struct control_client *at = &control->clients[i];
 
-		if (client_table_in_use(control, at)) {
+		if (client_table_taken(at)) {
 			continue;
 		}
-		/* Relaxed: a dead worker's row, or free; under the lock. */
-		atomic_store_explicit(&at->worker, 0, memory_order_relaxed);
 		fill_row(at, incarnation, peer, pool, now);
-		/* Release: pairs with client_table_in_use(). */
+		make_holder(at, peer);
+		/* Release: pairs with client_table_taken(). */
 		atomic_store_explicit(&at->worker, process + 1,
 		    memory_order_release);
 		*row = at;
@@ -91,6 +175,65 @@ client_table_claim(struct control *control, uint32_t process,
 	}
 	lock_release(&control->clients_lock);
 	return result;
+}
+
+/* Under the lock.  Incarnation first: with the old one it is an orphan. */
+static void
+make_ours(struct control_client *row, uint32_t process, uint64_t incarnation,
+    uint64_t until_ms)
+{
+	/* Relaxed: one holder of the lock; the release publishes both. */
+	atomic_store_explicit(&row->orphan_until_ms, until_ms,
+	    memory_order_relaxed);
+	atomic_store_explicit(&row->incarnation, incarnation,
+	    memory_order_relaxed);
+	atomic_store_explicit(&row->worker, process + 1,
+	    memory_order_release);
+}
+
+enum result
+client_table_take_over(struct control *control, struct control_client *row,
+    uint64_t holder, uint32_t process, uint64_t incarnation)
+{
+	enum result result = MISS;
+
+	if (!lock_table(control)) {
+		return BUSY;
+	}
+	if (client_table_taken(row) && holder_of_row(control, row) == holder &&
+	    !client_table_in_use(control, row)) {
+		make_ours(row, process, incarnation, 0);
+		result = OK;
+	}
+	lock_release(&control->clients_lock);
+	return result;
+}
+
+enum result
+client_table_adopt(struct control *control, uint32_t process,
+    uint64_t incarnation, uint64_t until_ms, uint32_t *at,
+    struct control_client **row)
+{
+	/* Most looks find nothing: those take no lock. */
+	while (*at < control->client_capacity && (!client_table_taken(
+	    &control->clients[*at]) || !is_orphan(control,
+	    &control->clients[*at]))) {
+		++*at;
+	}
+	if (*at >= control->client_capacity) {
+		return MISS;
+	}
+	if (!lock_table(control)) {
+		return BUSY;
+	}
+	*row = &control->clients[(*at)++];
+	if (!client_table_taken(*row) || !is_orphan(control, *row)) {
+		*row = NULL;
+	} else {
+		make_ours(*row, process, incarnation, until_ms);
+	}
+	lock_release(&control->clients_lock);
+	return OK;
 }
 
 void

@@ -9,7 +9,8 @@
  * The one word that says a row is taken, worker, is stored last (release), so
  * that a death in between leaves a free row, and readers that see it
  * (acquire) see the rest.  A row whose incarnation is older than its worker's
- * is free by definition.
+ * is an orphan: taken, until a worker adopts it and lets it go (orphan.h), or
+ * the client claims it (holder.h).
  */
 #ifndef CLIENT_TABLE_H
 #define CLIENT_TABLE_H
@@ -32,10 +33,34 @@ enum result client_table_claim(struct control *control, uint32_t process,
 
 void	client_table_release(struct control_client *row);
 
-/* True if a live worker holds it. */
+/*
+ * Make the orphan of that holder, adopted or not, this worker's.  OK; MISS:
+ * it is none (any more); BUSY.
+ */
+enum result client_table_take_over(struct control *control,
+    struct control_client *row, uint64_t holder, uint32_t process,
+    uint64_t incarnation);
+
+/*
+ * The next row from *at on whose worker is dead, made this worker's, to be
+ * watched until until_ms.  OK with *row
+ * (NULL: another was faster), MISS at the end, BUSY.
+ */
+enum result client_table_adopt(struct control *control, uint32_t process,
+    uint64_t incarnation, uint64_t until_ms, uint32_t *at,
+    struct control_client **row);
+
+/* True if somebody holds it, or has left it behind. */
+bool	client_table_taken(const struct control_client *row);
+
+/* True if it is the row of a client that is connected. */
 bool	client_table_in_use(const struct control *control,
     const struct control_client *row);
 
+/* Of /proc; 0 if it is not to be seen. */
+uint64_t client_table_start_time(pid_t pid);
+
+/* Clients that are connected. */
 uint32_t client_table_count(const struct control *control);
 
 #endif

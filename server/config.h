@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "layout.h"
+#include "origin.h"
 
 #define CONFIG_PATH_BYTES	256
 #define CONFIG_NAME_BYTES	64
@@ -33,6 +34,11 @@ struct config_pool {
 	uint64_t	memory_bytes;
 	uint64_t	extent_bytes;		/* 0: default */
 	struct config_access access;
+};
+
+struct config_origin {
+	char		name[ORIGIN_NAME_BYTES];
+	struct origin_config config;
 };
 
 enum log_level {
@@ -58,6 +64,8 @@ struct config {
 	enum log_level	log_level;
 	uint32_t	pool_count;
 	struct config_pool pools[CONFIG_POOLS_MAX];
+	uint32_t	origin_count;	/* the built-in one is "default" */
+	struct config_origin origins[ORIGINS_MAX];
 };
 
 /*

@@ -12,6 +12,7 @@
 #include "address.h"
 #include "config_value.h"
 #include "geometry.h"
+#include "memory_budget.h"
 
 /* The longer of the names of the sockets, with its slash. */
 #define SOCKET_NAME	"/admin.sock"
@@ -34,8 +35,9 @@ check_pool(struct config_draft *draft, uint32_t number)
 		    sizeof(text)));
 		return;
 	}
-	if (geometry_compute(&geometry, pool->memory_bytes,
-	    pool->extent_bytes, draft->config.workers) != OK) {
+	if (geometry_compute_for(&geometry, pool->memory_bytes,
+	    pool->extent_bytes, draft->config.workers,
+	    memory_budget_flights(&draft->config)) != OK) {
 		config_draft_add_error(draft, source != 0 ? source :
 		    draft->pool_lines[number], "pool %s: memory and "
 		    "extent_size do not fit: a pool has 16 to %u extents",
@@ -63,6 +65,7 @@ config_check(struct config_draft *draft)
 		    config->socket_dir, SOCKET_NAME,
 		    strlen(config->socket_dir) + strlen(SOCKET_NAME));
 	}
+	config_check_origins(draft);
 	for (uint32_t i = 0; i < config->pool_count; i++) {
 		check_pool(draft, i);
 	}

@@ -79,6 +79,8 @@ config_draft_init(struct config_draft *draft)
 			    config_options[i].builtin, CONFIG_SOURCE_BUILTIN);
 		}
 	}
+	(void)config_draft_find_origin(draft, CONFIG_BUILTIN_ORIGIN,
+	    CONFIG_SOURCE_BUILTIN);
 	if (!runtime_dir_default(config->socket_dir,
 	    sizeof(config->socket_dir))) {
 		config_draft_add_error(draft, CONFIG_SOURCE_BUILTIN,
@@ -116,6 +118,22 @@ config_draft_set_pool(struct config_draft *draft, uint32_t pool,
 }
 
 void
+config_draft_set_origin(struct config_draft *draft, uint32_t origin,
+    enum config_origin_option_index option, const char *text,
+    uint32_t source)
+{
+	char error[CONFIG_SET_ERROR_BYTES];
+
+	if (config_set_value(&config_origin_options[option],
+	    &draft->config.origins[origin], text, error)) {
+		draft->origin_sources[origin][option] = source;
+	} else {
+		config_draft_add_error(draft, source, "origin %s: %s",
+		    draft->config.origins[origin].name, error);
+	}
+}
+
+void
 config_draft_clear_list(struct config_draft *draft, uint32_t pool,
     enum config_pool_option_index option, uint32_t source)
 {
@@ -130,14 +148,22 @@ config_draft_clear_list(struct config_draft *draft, uint32_t pool,
 	draft->pool_sources[pool][option] = source;
 }
 
+_Static_assert(ORIGIN_NAME_BYTES == POOL_NAME_BYTES, "one length of names");
+
 /* Names stand in paths of /proc, in log lines and in labels. */
 static bool
-name_is_plain(const char *name)
+check_name(struct config_draft *draft, const char *name, const char *what,
+    uint32_t source)
 {
 	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz"
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
 
-	return length > 0 && length < POOL_NAME_BYTES && name[length] == '\0';
+	if (length > 0 && length < POOL_NAME_BYTES && name[length] == '\0') {
+		return true;
+	}
+	config_draft_add_error(draft, source, "'%.64s' is no name of %s: 1 to "
+	    "%d letters, digits, _ and -", name, what, POOL_NAME_BYTES - 1);
+	return false;
 }
 
 uint32_t
@@ -152,10 +178,7 @@ config_draft_find_pool(struct config_draft *draft, const char *name,
 			return i;
 		}
 	}
-	if (!name_is_plain(name)) {
-		config_draft_add_error(draft, source, "'%.64s' is no name of "
-		    "a pool: 1 to %d letters, digits, _ and -", name,
-		    POOL_NAME_BYTES - 1);
+	if (!check_name(draft, name, "a pool", source)) {
 		return CONFIG_POOLS_MAX;
 	}
 	if (pool == CONFIG_POOLS_MAX) {
@@ -179,4 +202,43 @@ config_draft_find_pool(struct config_draft *draft, const char *name,
 		}
 	}
 	return pool;
+}
+
+uint32_t
+config_draft_find_origin(struct config_draft *draft, const char *name,
+    uint32_t source)
+{
+	struct config *config = &draft->config;
+	uint32_t origin = config->origin_count;
+	struct config_origin *made;
+
+	for (uint32_t i = 0; i < origin; i++) {
+		if (strcmp(config->origins[i].name, name) == 0) {
+			if (draft->origin_lines[i] == CONFIG_SOURCE_BUILTIN) {
+				draft->origin_lines[i] = source;
+			}
+			return i;
+		}
+	}
+	if (!check_name(draft, name, "an origin", source)) {
+		return ORIGINS_MAX;
+	}
+	if (origin == ORIGINS_MAX) {
+		config_draft_add_error(draft, source, "more than %u origins, "
+		    "the one called %s counted", ORIGINS_MAX,
+		    CONFIG_BUILTIN_ORIGIN);
+		return ORIGINS_MAX;
+	}
+	made = &config->origins[origin];
+	memset(made, 0, sizeof(*made));
+	(void)snprintf(made->name, sizeof(made->name), "%s", name);
+	origin_config_init(&made->config);
+	config->origin_count++;
+	draft->origin_lines[origin] = source;
+	for (int i = 0; i < CONFIG_ORIGIN_OPTIONS; i++) {
+		config_draft_set_origin(draft, origin,
+		    (enum config_origin_option_index)i,
+		    config_origin_options[i].builtin, CONFIG_SOURCE_BUILTIN);
+	}
+	return origin;
 }

@@ -33,10 +33,15 @@ struct config_draft {
 	uint32_t	sources[CONFIG_OPTIONS];
 	uint32_t	pool_lines[CONFIG_POOLS_MAX];
 	uint32_t	pool_sources[CONFIG_POOLS_MAX][CONFIG_POOL_OPTIONS];
+	uint32_t	origin_lines[ORIGINS_MAX];
+	uint32_t	origin_sources[ORIGINS_MAX][CONFIG_ORIGIN_OPTIONS];
 	uint32_t	error_count;
 	uint32_t	errors_dropped;
 	struct config_error errors[CONFIG_ERRORS_MAX];
 };
+
+/* The origin that there is in any case. */
+#define CONFIG_BUILTIN_ORIGIN	"default"
 
 /* The built-in values, without a pool and without the user's. */
 void	config_draft_init(struct config_draft *draft);
@@ -50,6 +55,9 @@ void	config_draft_set(struct config_draft *draft,
     enum config_option_index option, const char *text, uint32_t source);
 void	config_draft_set_pool(struct config_draft *draft, uint32_t pool,
     enum config_pool_option_index option, const char *text, uint32_t source);
+void	config_draft_set_origin(struct config_draft *draft, uint32_t origin,
+    enum config_origin_option_index option, const char *text,
+    uint32_t source);
 
 /* Empty a list of a pool before its members are set one after the other. */
 void	config_draft_clear_list(struct config_draft *draft, uint32_t pool,
@@ -61,5 +69,9 @@ void	config_draft_clear_list(struct config_draft *draft, uint32_t pool,
  */
 uint32_t config_draft_find_pool(struct config_draft *draft, const char *name,
     uint32_t source);
+
+/* The same of an origin; ORIGINS_MAX, and an error, if it cannot be. */
+uint32_t config_draft_find_origin(struct config_draft *draft,
+    const char *name, uint32_t source);
 
 #endif

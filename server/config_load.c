@@ -64,6 +64,9 @@ config_load(struct config_draft *draft, const struct options *options)
 	}
 	apply_options(draft, options);
 	apply_builtin_pool(draft, options->memory);
+	for (uint32_t i = 0; i < draft->config.origin_count; i++) {
+		origin_config_derive(&draft->config.origins[i].config);
+	}
 	if (draft->config.user[0] == '\0') {
 		(void)snprintf(draft->config.user, sizeof(draft->config.user),
 		    "%s", getpwnam("_weir") != NULL ? "_weir" : "nobody");

@@ -13,17 +13,14 @@
  */
 #include "config_parse.h"
 
+#include "config_file.h"
+
 #include <confuse.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-/* A file above this is no configuration. */
-#define FILE_MAX_BYTES	(1u << 20)
 /* Unknown names in one file that are still listed, at each level. */
 #define UNKNOWN_MAX	16
 #define NAME_BYTES	64
@@ -33,7 +30,7 @@
 
 struct unknown {
 	char		name[NAME_BYTES];
-	bool		in_pool;
+	enum config_level level;
 	uint32_t	line;
 };
 
@@ -58,7 +55,9 @@ note_error(cfg_t *cfg, const char *format, va_list args)
 	if (parse.unknown_count < UNKNOWN_MAX &&
 	    sscanf(text, "no such option '%63[^']'", unknown->name) == 1 &&
 	    strcmp(unknown->name, LAST_NAME) != 0) {
-		unknown->in_pool = strcmp(cfg->name, "pool") == 0;
+		unknown->level = strcmp(cfg->name, "pool") == 0 ?
+		    CONFIG_LEVEL_POOL : strcmp(cfg->name, "origin") == 0 ?
+		    CONFIG_LEVEL_ORIGIN : CONFIG_LEVEL_TOP;
 		unknown->line = (uint32_t)cfg->line;
 		parse.unknown_count++;
 		parse.again = true;
@@ -173,6 +172,45 @@ take_pool(cfg_t *cfg, cfg_opt_t *opt)
 	return 0;
 }
 
+static int
+take_origin_option(cfg_t *cfg, cfg_opt_t *opt)
+{
+	int option = find_option(config_origin_options, CONFIG_ORIGIN_OPTIONS,
+	    opt->name);
+	uint32_t line = (uint32_t)cfg->line;
+	uint32_t origin;
+
+	if (option < 0) {
+		return 0;
+	}
+	origin = config_draft_find_origin(parse.draft, cfg->title, line);
+	if (origin == ORIGINS_MAX) {
+		return 0;
+	}
+	if (parse.draft->origin_sources[origin][option] !=
+	    CONFIG_SOURCE_BUILTIN) {
+		config_draft_add_error(parse.draft, line,
+		    "origin %s: %s: is set in line %u already", cfg->title,
+		    opt->name, parse.draft->origin_sources[origin][option]);
+	} else {
+		config_draft_set_origin(parse.draft, origin,
+		    (enum config_origin_option_index)option,
+		    cfg_opt_getstr(opt), line);
+	}
+	return 0;
+}
+
+/* Called at the end of a section: one without options is one as well. */
+static int
+take_origin(cfg_t *cfg, cfg_opt_t *opt)
+{
+	const cfg_t *section = cfg_opt_getnsec(opt, cfg_opt_size(opt) - 1);
+
+	(void)config_draft_find_origin(parse.draft, section->title,
+	    (uint32_t)cfg->line);
+	return 0;
+}
+
 static cfg_opt_t
 make_option(const char *name, bool list, cfg_validate_callback_t take)
 {
@@ -184,39 +222,59 @@ make_option(const char *name, bool list, cfg_validate_callback_t take)
 	return opt;
 }
 
+static cfg_opt_t
+make_section(const char *name, cfg_opt_t *options,
+    cfg_validate_callback_t take)
+{
+	cfg_opt_t section = CFG_SEC(name, options,
+	    CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES);
+
+	section.validcb = take;
+	return section;
+}
+
 struct grammar {
 	cfg_opt_t	pool[CONFIG_POOL_OPTIONS + UNKNOWN_MAX + 1];
-	cfg_opt_t	top[CONFIG_OPTIONS + UNKNOWN_MAX + 3];
+	cfg_opt_t	origin[CONFIG_ORIGIN_OPTIONS + UNKNOWN_MAX + 1];
+	cfg_opt_t	top[CONFIG_OPTIONS + UNKNOWN_MAX + 4];
 };
 
 static void
 make_grammar(struct grammar *grammar)
 {
 	cfg_opt_t end = CFG_END();
-	cfg_opt_t *pool = grammar->pool;
-	cfg_opt_t *top = grammar->top;
+	cfg_opt_t *at[] = {
+		[CONFIG_LEVEL_TOP] = grammar->top,
+		[CONFIG_LEVEL_POOL] = grammar->pool,
+		[CONFIG_LEVEL_ORIGIN] = grammar->origin,
+	};
 
 	for (int i = 0; i < CONFIG_POOL_OPTIONS; i++) {
-		*pool++ = make_option(config_pool_options[i].name,
+		*at[CONFIG_LEVEL_POOL]++ = make_option(
+		    config_pool_options[i].name,
 		    option_is_list(&config_pool_options[i]),
 		    take_pool_option);
 	}
+	for (int i = 0; i < CONFIG_ORIGIN_OPTIONS; i++) {
+		*at[CONFIG_LEVEL_ORIGIN]++ = make_option(
+		    config_origin_options[i].name, false, take_origin_option);
+	}
 	for (int i = 0; i < CONFIG_OPTIONS; i++) {
-		*top++ = make_option(config_options[i].name, false,
-		    take_option);
+		*at[CONFIG_LEVEL_TOP]++ = make_option(config_options[i].name,
+		    false, take_option);
 	}
 	for (uint32_t i = 0; i < parse.unknown_count; i++) {
-		cfg_opt_t **level = parse.unknown[i].in_pool ? &pool : &top;
-
-		*(*level)++ = make_option(parse.unknown[i].name, true, NULL);
+		*at[parse.unknown[i].level]++ = make_option(
+		    parse.unknown[i].name, true, NULL);
 	}
-	*top++ = make_option(LAST_NAME, false, NULL);
-	*pool = end;
-	cfg_opt_t section = CFG_SEC("pool", grammar->pool,
-	    CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES);
-	section.validcb = take_pool;
-	*top++ = section;
-	*top = end;
+	*at[CONFIG_LEVEL_POOL] = end;
+	*at[CONFIG_LEVEL_ORIGIN] = end;
+	*at[CONFIG_LEVEL_TOP]++ = make_option(LAST_NAME, false, NULL);
+	*at[CONFIG_LEVEL_TOP]++ = make_section("pool", grammar->pool,
+	    take_pool);
+	*at[CONFIG_LEVEL_TOP]++ = make_section("origin", grammar->origin,
+	    take_origin);
+	*at[CONFIG_LEVEL_TOP] = end;
 }
 
 /* Once; false if there was an unknown name and it is worth another try. */
@@ -248,14 +306,19 @@ parse_once(const char *text)
 static void
 add_parse_errors(struct config_draft *draft)
 {
+	static const char *const levels[] = {
+		[CONFIG_LEVEL_TOP] = "", [CONFIG_LEVEL_POOL] = " of a pool",
+		[CONFIG_LEVEL_ORIGIN] = " of an origin",
+	};
+
 	for (uint32_t i = 0; i < parse.unknown_count; i++) {
 		const struct unknown *unknown = &parse.unknown[i];
 		const char *near = config_suggest(unknown->name,
-		    unknown->in_pool);
+		    unknown->level);
 
 		config_draft_add_error(draft, unknown->line,
 		    "there is no option %s%s%s%s%s", unknown->name,
-		    unknown->in_pool ? " of a pool" : "",
+		    levels[unknown->level],
 		    near != NULL ? ": did you mean " : "",
 		    near != NULL ? near : "", near != NULL ? "?" : "");
 	}
@@ -303,48 +366,10 @@ config_parse_text(struct config_draft *draft, const char *path,
 	add_parse_errors(draft);
 }
 
-/* The whole file with a zero behind, to be freed; NULL with errno. */
-static char *
-read_file(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	char *text = NULL;
-	ssize_t done = -1;
-
-	if (fd < 0) {
-		return NULL;
-	}
-	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
-		errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
-	} else if (st.st_size > FILE_MAX_BYTES) {
-		errno = EFBIG;
-	} else {
-		text = calloc(1, (size_t)st.st_size + 1);
-		if (text != NULL) {
-			done = read(fd, text, (size_t)st.st_size);
-		}
-		/* The parser would take a zero byte for the end. */
-		if (done > 0 && memchr(text, '\0', (size_t)done) != NULL) {
-			errno = EILSEQ;
-			done = -1;
-		}
-	}
-	if (done < 0) {
-		int error = errno;
-
-		free(text);
-		text = NULL;
-		errno = error;
-	}
-	close(fd);
-	return text;
-}
-
 void
 config_parse_file(struct config_draft *draft, const char *path)
 {
-	char *text = read_file(path);
+	char *text = config_file_read(path);
 
 	if (text == NULL) {
 		(void)snprintf(draft->config.file, sizeof(draft->config.file),

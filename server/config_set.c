@@ -182,6 +182,40 @@ set_text(const struct config_option *option, char *field, const char *text,
 	return true;
 }
 
+/* Two words: the first is 0, the second 1. */
+static bool
+set_word(const struct config_option *option, uint32_t *field,
+    const char *text, const char *no, const char *yes, char *error)
+{
+	char why[64];
+
+	if (strcmp(text, no) == 0 || strcmp(text, yes) == 0) {
+		*field = strcmp(text, yes) == 0;
+		return true;
+	}
+	(void)snprintf(why, sizeof(why), "is neither %s nor %s", yes, no);
+	return refuse(option, error, text, why);
+}
+
+/* With 0 the number itself stays as it was: it has to be one. */
+static bool
+set_misses(const struct config_option *option,
+    struct missrate_config *missrate, const char *text, char *error)
+{
+	struct config_option number = *option;
+	uint32_t misses;
+
+	number.field_bytes = sizeof(misses);
+	if (!set_number(&number, &misses, text, error)) {
+		return false;
+	}
+	missrate->enabled = misses != 0;
+	if (misses != 0) {
+		missrate->min_misses = misses;
+	}
+	return true;
+}
+
 bool
 config_set_value(const struct config_option *option, void *base,
     const char *text, char *error)
@@ -204,6 +238,13 @@ config_set_value(const struct config_option *option, void *base,
 	case OPTION_USERS:
 	case OPTION_GROUPS:
 		return add_member(option, field, text, error);
+	case OPTION_SWITCH:
+		return set_word(option, field, text, "off", "on", error);
+	case OPTION_SCOPE:
+		return set_word(option, field, text, "origin", "partition",
+		    error);
+	case OPTION_MISSES:
+		return set_misses(option, field, text, error);
 	default:
 		return set_text(option, field, text, error);
 	}

@@ -14,8 +14,9 @@
 
 /*
  * Store the value that a text means in the option's field of base (a struct
- * config or config_pool); members of a list are added to it.  False, with a
- * text of CONFIG_SET_ERROR_BYTES, if it means none or is out of range.
+ * config, config_pool or config_origin); members of a list are added to it.
+ * False, with a text of CONFIG_SET_ERROR_BYTES, if it means none or is out of
+ * range.
  */
 bool	config_set_value(const struct config_option *option, void *base,
     const char *text, char *error);

@@ -13,12 +13,14 @@
 const struct config_option config_options[CONFIG_OPTIONS] = {
 #define OPTION(name, field, kind, min, max, builtin, reload, text)	\
 	{ #name, kind, offsetof(struct config, field),			\
-	    sizeof(((struct config *)0)->field), min, max, builtin,	\
-	    reload, text },
+	    sizeof(((struct config *)0)->field), min, max,		\
+	    builtin, reload, text },
 #define POOL_OPTION(name, field, kind, min, max, builtin, reload, text)
+#define ORIGIN_OPTION(name, field, kind, min, max, builtin, reload, text)
 #include "config.def"
 #undef OPTION
 #undef POOL_OPTION
+#undef ORIGIN_OPTION
 };
 
 const struct config_option config_pool_options[CONFIG_POOL_OPTIONS] = {
@@ -27,10 +29,28 @@ const struct config_option config_pool_options[CONFIG_POOL_OPTIONS] = {
 	{ #name, kind, offsetof(struct config_pool, field),		\
 	    sizeof(((struct config_pool *)0)->field), min, max,		\
 	    builtin, reload, text },
+#define ORIGIN_OPTION(name, field, kind, min, max, builtin, reload, text)
 #include "config.def"
 #undef OPTION
 #undef POOL_OPTION
+#undef ORIGIN_OPTION
 };
+
+const struct config_option
+config_origin_options[CONFIG_ORIGIN_OPTIONS] = {
+#define OPTION(name, field, kind, min, max, builtin, reload, text)
+#define POOL_OPTION(name, field, kind, min, max, builtin, reload, text)
+#define ORIGIN_OPTION(name, field, kind, min, max, builtin, reload, text)\
+	{ #name, kind, offsetof(struct config_origin, config.field),	\
+	    sizeof(((struct config_origin *)0)->config.field), min, max,\
+	    builtin, reload, text },
+#include "config.def"
+#undef OPTION
+#undef POOL_OPTION
+#undef ORIGIN_OPTION
+};
+
+_Static_assert(BREAKER_PARTITIONS == 8, "breaker_partitions goes up to it");
 
 /* Longer than any name of an option; longer input is meant for none. */
 #define SUGGEST_MAX	32
@@ -87,22 +107,30 @@ try_name(const char *name, const char *known, const char **best,
 }
 
 const char *
-config_suggest(const char *name, bool in_pool)
+config_suggest(const char *name, enum config_level level)
 {
-	const struct config_option *table = in_pool ? config_pool_options :
-	    config_options;
-	size_t count = in_pool ? CONFIG_POOL_OPTIONS : CONFIG_OPTIONS;
+	static const struct {
+		const struct config_option *table;
+		size_t		count;
+	} levels[] = {
+		[CONFIG_LEVEL_TOP] = { config_options, CONFIG_OPTIONS },
+		[CONFIG_LEVEL_POOL] = { config_pool_options,
+		    CONFIG_POOL_OPTIONS },
+		[CONFIG_LEVEL_ORIGIN] = { config_origin_options,
+		    CONFIG_ORIGIN_OPTIONS },
+	};
 	unsigned errors = SUGGEST_ERRORS + 1;
 	const char *best = NULL;
 
 	if (strlen(name) >= SUGGEST_MAX) {
 		return NULL;
 	}
-	for (size_t i = 0; i < count; i++) {
-		try_name(name, table[i].name, &best, &errors);
+	for (size_t i = 0; i < levels[level].count; i++) {
+		try_name(name, levels[level].table[i].name, &best, &errors);
 	}
-	if (!in_pool) {
+	if (level == CONFIG_LEVEL_TOP) {
 		try_name(name, "pool", &best, &errors);
+		try_name(name, "origin", &best, &errors);
 	}
 	return best;
 }

@@ -24,12 +24,22 @@ enum option_kind {
 	OPTION_MODE,
 	OPTION_USERS,		/* a list */
 	OPTION_GROUPS,		/* a list */
+	OPTION_SWITCH,		/* on, off */
+	OPTION_SCOPE,		/* origin, partition */
+	OPTION_MISSES,		/* a number; 0 turns the detector off */
+};
+
+/* Where an option stands. */
+enum config_level {
+	CONFIG_LEVEL_TOP,
+	CONFIG_LEVEL_POOL,
+	CONFIG_LEVEL_ORIGIN,
 };
 
 struct config_option {
 	const char	*name;
 	enum option_kind kind;
-	size_t		offset;		/* in config or config_pool */
+	size_t		offset;		/* in the level's struct */
 	size_t		field_bytes;
 	uint64_t	min;
 	uint64_t	max;
@@ -42,9 +52,11 @@ enum config_option_index {
 #define OPTION(name, field, kind, min, max, builtin, reload, text)	\
 	CONFIG_OPTION_##name,
 #define POOL_OPTION(name, field, kind, min, max, builtin, reload, text)
+#define ORIGIN_OPTION(name, field, kind, min, max, builtin, reload, text)
 #include "config.def"
 #undef OPTION
 #undef POOL_OPTION
+#undef ORIGIN_OPTION
 	CONFIG_OPTIONS
 };
 
@@ -52,14 +64,30 @@ enum config_pool_option_index {
 #define OPTION(name, field, kind, min, max, builtin, reload, text)
 #define POOL_OPTION(name, field, kind, min, max, builtin, reload, text)	\
 	CONFIG_POOL_OPTION_##name,
+#define ORIGIN_OPTION(name, field, kind, min, max, builtin, reload, text)
 #include "config.def"
 #undef OPTION
 #undef POOL_OPTION
+#undef ORIGIN_OPTION
 	CONFIG_POOL_OPTIONS
+};
+
+enum config_origin_option_index {
+#define OPTION(name, field, kind, min, max, builtin, reload, text)
+#define POOL_OPTION(name, field, kind, min, max, builtin, reload, text)
+#define ORIGIN_OPTION(name, field, kind, min, max, builtin, reload, text)\
+	CONFIG_ORIGIN_OPTION_##name,
+#include "config.def"
+#undef OPTION
+#undef POOL_OPTION
+#undef ORIGIN_OPTION
+	CONFIG_ORIGIN_OPTIONS
 };
 
 extern const struct config_option config_options[CONFIG_OPTIONS];
 extern const struct config_option config_pool_options[CONFIG_POOL_OPTIONS];
+extern const struct config_option
+    config_origin_options[CONFIG_ORIGIN_OPTIONS];
 
 /* True if the value of a kind is a list. */
 static inline bool
@@ -72,6 +100,6 @@ option_is_list(const struct config_option *option)
  * The known name that is nearest to a mistyped one, or NULL if none is near
  * enough to be meant.
  */
-const char *config_suggest(const char *name, bool in_pool);
+const char *config_suggest(const char *name, enum config_level level);
 
 #endif

@@ -130,7 +130,8 @@ begin_frame(struct connection *conn)
 	conn->left = frame->length;
 	if (frame->length <= kind->body_max) {
 		conn->state = CONNECTION_BODY;
-	} else if (frame->type != FRAME_SET || kind->stream_begin == NULL ||
+	} else if ((frame->type != FRAME_SET && frame->type != FRAME_FILL) ||
+	    kind->stream_begin == NULL ||
 	    frame->length > POOL_MAX_BYTES) {
 		connection_reject(conn, "a body longer than allowed");
 	} else {

@@ -20,11 +20,50 @@ copy_settings(struct control *control, const struct config *config)
 	}
 }
 
-uint64_t
-control_bytes(uint32_t max_clients)
+static uint64_t
+round_up(uint64_t bytes)
 {
-	return sizeof(struct control) +
-	    (uint64_t)max_clients * sizeof(struct control_client);
+	return (bytes + CACHE_LINE_BYTES - 1) & ~(uint64_t)
+	    (CACHE_LINE_BYTES - 1);
+}
+
+/* Where the origins begin. */
+static uint64_t
+fixed_bytes(const struct config *config)
+{
+	return round_up(sizeof(struct control) +
+	    (uint64_t)config->max_clients * sizeof(struct control_client));
+}
+
+uint64_t
+control_bytes(const struct config *config)
+{
+	uint64_t bytes = fixed_bytes(config);
+
+	for (uint32_t i = 0; i < config->origin_count; i++) {
+		bytes += round_up(origin_bytes(&config->origins[i].config));
+	}
+	return bytes;
+}
+
+static enum result
+create_origins(struct control *control, const struct config *config)
+{
+	uint64_t at = fixed_bytes(config);
+
+	for (uint32_t i = 0; i < config->origin_count; i++) {
+		const struct config_origin *origin = &config->origins[i];
+		enum result result = origin_create((uint8_t *)control + at,
+		    origin->name, &origin->config);
+
+		if (result != OK) {
+			return result;
+		}
+		control->origin_offsets[i] = at;
+		at += round_up(origin_bytes(&origin->config));
+	}
+	control->origin_count = config->origin_count;
+	return OK;
 }
 
 enum result
@@ -33,7 +72,7 @@ control_create(struct segment *segment, struct control **out,
     struct boot_ms now, struct wall_ms wall)
 {
 	enum result result = segment_create(segment, "weir-control",
-	    control_bytes(config->max_clients));
+	    control_bytes(config));
 	struct control *control;
 
 	if (result != OK) {
@@ -57,6 +96,9 @@ control_create(struct segment *segment, struct control **out,
 	result = lock_init(&control->settings_lock);
 	if (result == OK) {
 		result = lock_init(&control->clients_lock);
+	}
+	if (result == OK) {
+		result = create_origins(control, config);
 	}
 	if (result != OK) {
 		segment_destroy(segment);

@@ -4,8 +4,8 @@
  * The control segment: one per daemon, a memfd that the supervisor makes and
  * its children inherit; never given to a client.  Here: the table of
  * processes with their incarnations and heartbeats, the table of clients,
- * and the settings that a reload may change.  Origins and permits will be
- * added behind these.
+ * the settings that a reload may change, what each worker has to look at, and
+ * the origins (origin.h), which lie behind the clients.
  */
 #ifndef CONTROL_H
 #define CONTROL_H
@@ -15,6 +15,7 @@
 
 #include "config.h"
 #include "lock.h"
+#include "origin.h"
 
 #define CONTROL_MAGIC		0x4c54434452494557ULL	/* "WEIRDCTL" */
 #define CONTROL_CLIENTS_MAX	65536
@@ -48,7 +49,13 @@ struct control_process {
 };
 _Static_assert(sizeof(struct control_process) == 128, "two lines");
 
-/* One per connected client; claimed by its worker under clients_lock. */
+/*
+ * One per client process that is connected, or was when its worker died;
+ * claimed by its worker under clients_lock.  Leases, permits and places
+ * belong to a holder: a row and its generation (holder.h).  A row whose
+ * worker died is an orphan: until another worker adopts it its holder lives,
+ * so that a worker's death frees nothing that its clients hold.
+ */
 struct control_client {
 	_Atomic uint32_t worker;	/* index + 1; 0 is a free row */
 	_Atomic uint32_t pid;
@@ -63,9 +70,26 @@ struct control_client {
 	_Atomic uint64_t hits;		/* as the client says */
 	_Atomic uint64_t misses;
 	_Atomic uint64_t stale;
-	uint64_t	unused[6];
+	_Atomic uint64_t generation;	/* of the row: its holder; from 1 */
+	_Atomic uint64_t secret;	/* who knows it may claim the holder */
+	_Atomic uint64_t started;	/* of the process: /proc stat, 22 */
+	_Atomic uint64_t orphan_until_ms; /* adopted: boot clock; else 0 */
+	uint64_t	unused[2];
 };
 _Static_assert(sizeof(struct control_client) == 128, "two lines");
+
+/*
+ * What a worker has to look at: set by others (release) before the state that
+ * they changed is unlocked; taken by the worker (exchange, acquire) when its
+ * eventfd rings, and once a second.  See wake.h.
+ */
+struct control_wake {
+	_Atomic uint64_t origins;	/* a bit each */
+	_Atomic uint64_t flights[CONFIG_POOLS_MAX]; /* bit: index modulo 64 */
+	_Atomic uint64_t all;		/* a process died: look at everything */
+	uint64_t	unused[6];
+};
+_Static_assert(sizeof(struct control_wake) == 192, "three lines");
 
 struct control {
 	/* set at creation */
@@ -96,6 +120,10 @@ struct control {
 	_Atomic uint64_t reloads;
 	_Atomic uint64_t reloads_failed;
 	struct shm_lock	clients_lock;
+	uint32_t	origin_count;
+	uint32_t	unused1;
+	uint64_t	origin_offsets[ORIGINS_MAX]; /* from the start */
+	struct control_wake wakes[WORKERS_MAX];
 	struct control_process processes[WORKERS_MAX + 1];
 	struct control_client clients[];
 };

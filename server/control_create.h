@@ -11,8 +11,8 @@
 #include "result.h"
 #include "segment.h"
 
-/* Bytes of the segment for so many clients. */
-uint64_t control_bytes(uint32_t max_clients);
+/* Bytes of the segment: clients, and origins. */
+uint64_t control_bytes(const struct config *config);
 
 /*
  * The segment with empty tables and the settings of config.  OK,

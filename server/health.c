@@ -7,7 +7,7 @@
 
 #include "client_table.h"
 
-#define REASON_BYTES	96
+#define REASON_BYTES	(ORIGIN_NAME_BYTES + 80)
 
 static const char *const state_names[] = {
 	[HEALTH_READY] = "ready",
@@ -52,9 +52,31 @@ process_ails(const struct control *control, uint32_t index,
 	return false;
 }
 
+/* True, with a text, if calls to that origin are refused, or if it is stuck. */
+static bool
+origin_ails(struct origin *origin, struct boot_ms now,
+    char text[REASON_BYTES])
+{
+	struct origin_view view;
+
+	if (origin_look(origin, now, &view) != OK) {
+		(void)snprintf(text, REASON_BYTES, "the lock of origin %s is "
+		    "held by a process that does not go on",
+		    origin_name(origin));
+		return true;
+	}
+	/* Half open is as good as it gets until somebody calls. */
+	if (view.breaker == BREAKER_OPEN) {
+		(void)snprintf(text, REASON_BYTES,
+		    "the breaker of origin %s is open", origin_name(origin));
+		return true;
+	}
+	return false;
+}
+
 enum health_state
-health_look(const struct control *control, struct boot_ms now,
-    health_reason_fn *fn, void *arg)
+health_look(const struct control *control, struct origin *origins,
+    uint32_t count, struct boot_ms now, health_reason_fn *fn, void *arg)
 {
 	enum health_state state = HEALTH_READY;
 	char text[REASON_BYTES];
@@ -62,6 +84,12 @@ health_look(const struct control *control, struct boot_ms now,
 	for (uint32_t i = 0; i <= control->worker_count &&
 	    i <= WORKERS_MAX; i++) {
 		if (process_ails(control, i, now, text)) {
+			state = HEALTH_DEGRADED;
+			fn(arg, text);
+		}
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		if (origin_ails(&origins[i], now, text)) {
 			state = HEALTH_DEGRADED;
 			fn(arg, text);
 		}
@@ -86,10 +114,11 @@ write_reason(void *arg, const char *text)
 }
 
 bool
-health_write(FILE *out, const struct control *control, struct boot_ms now)
+health_write(FILE *out, const struct control *control,
+    struct origin *origins, uint32_t count, struct boot_ms now)
 {
-	enum health_state state = health_look(control, now, write_reason,
-	    out);
+	enum health_state state = health_look(control, origins, count, now,
+	    write_reason, out);
 
 	(void)fprintf(out, "%s\n", health_name(state));
 	return state != HEALTH_DRAINING;

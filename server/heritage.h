@@ -20,6 +20,8 @@ struct heritage {
 	int		client_socket;		/* weird.sock */
 	int		admin_socket;		/* admin.sock */
 	int		http_socket;		/* admin port; -1: off */
+	/* eventfds that wake a worker; of each, all processes of the daemon */
+	int		wake_fds[WORKERS_MAX];
 	/* set in each child after its fork */
 	uint32_t	process;		/* in control->processes */
 	uint64_t	incarnation;

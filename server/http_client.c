@@ -74,7 +74,8 @@ put_text(struct http_client *client, const char *status, const char *text,
 static void
 put_document(struct http_client *client, const struct http_request *request)
 {
-	const struct heritage *heritage = client->worker->heritage;
+	struct worker *worker = client->worker;
+	const struct heritage *heritage = worker->heritage;
 	const char *status = "200 OK";
 	const char *type = "text/plain; charset=utf-8";
 	char *body = NULL;
@@ -88,17 +89,21 @@ put_document(struct http_client *client, const struct http_request *request)
 	}
 	if (strcmp(request->path, "/metrics") == 0) {
 		type = METRICS_CONTENT_TYPE;
-		metrics_write(out, heritage, clock_boot_now());
+		metrics_write(out, heritage, worker->origins,
+		    worker->origin_count, clock_boot_now());
 	} else if (strcmp(request->path, "/healthz") == 0) {
 		(void)fputs("ok\n", out);
 	} else if (strcmp(request->path, "/readyz") == 0) {
-		if (!health_write(out, heritage->control, clock_boot_now())) {
+		if (!health_write(out, heritage->control, worker->origins,
+		    worker->origin_count, clock_boot_now())) {
 			status = "503 Service Unavailable";
 		}
 	} else {
 		status = "404 Not Found";
 		(void)fputs("try /metrics, /healthz or /readyz\n", out);
 	}
+	/* A look may have put right what a death had left. */
+	wake_send(&worker->wake);
 	if (fclose(out) == 0) {
 		put_answer(client, status, type, body, length, request->head);
 	} else {

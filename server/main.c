@@ -58,36 +58,40 @@ check(const struct config_draft *draft)
 
 /* -T: what is printed is a configuration file again. */
 struct printer {
-	char		pool[POOL_NAME_BYTES];	/* "": at the top level */
+	char		section[POOL_NAME_BYTES + 16]; /* "": the top level */
 };
 
 static void
-enter_pool(struct printer *printer, const char *pool)
+enter_section(struct printer *printer, const char *section)
 {
-	if (strcmp(printer->pool, pool) == 0) {
+	if (strcmp(printer->section, section) == 0) {
 		return;
 	}
-	if (printer->pool[0] != '\0') {
+	if (printer->section[0] != '\0') {
 		puts("}");
 	}
-	if (pool[0] != '\0') {
-		printf("pool %s {\n", pool);
+	if (section[0] != '\0') {
+		printf("%s {\n", section);
 	}
-	(void)snprintf(printer->pool, sizeof(printer->pool), "%s", pool);
+	(void)snprintf(printer->section, sizeof(printer->section), "%s",
+	    section);
 }
 
+/* The section of "kind.name.option" is "kind name". */
 static void
 print_option(void *arg, const char *name, const char *value,
     const char *source)
 {
 	struct printer *printer = arg;
-	char pool[POOL_NAME_BYTES] = "";
+	char section[sizeof(printer->section)] = "";
 	const char *option = strrchr(name, '.');
 
 	if (option != NULL) {
-		(void)sscanf(name, "pool.%63[^.]", pool);
+		(void)snprintf(section, sizeof(section), "%.*s",
+		    (int)(option - name), name);
+		section[strcspn(section, ".")] = ' ';
 	}
-	enter_pool(printer, pool);
+	enter_section(printer, section);
 	if (option != NULL) {
 		putchar('\t');
 	}
@@ -102,10 +106,10 @@ print_option(void *arg, const char *name, const char *value,
 static int
 print_config(const struct config_draft *draft)
 {
-	struct printer printer = { .pool = "" };
+	struct printer printer = { .section = "" };
 
 	config_print(draft, print_option, &printer);
-	enter_pool(&printer, "");
+	enter_section(&printer, "");
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -19,6 +19,23 @@
 /* An idle worker has 80 KiB of its own; buffers of its clients add to it. */
 #define PROCESS_BYTES		(2u << 20)
 
+uint32_t
+memory_budget_flights(const struct config *config)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < config->origin_count; i++) {
+		const struct limiter_config *limiter =
+		    &config->origins[i].config.limiter;
+
+		sum += (uint64_t)limiter->limit + limiter->places;
+	}
+	if (sum < FLIGHTS_DEFAULT) {
+		return FLIGHTS_DEFAULT;
+	}
+	return sum > FLIGHTS_MAX ? FLIGHTS_MAX : (uint32_t)sum;
+}
+
 enum result
 memory_budget_compute(struct memory_budget *budget,
     const struct config *config)
@@ -31,9 +48,10 @@ memory_budget_compute(struct memory_budget *budget,
 	for (uint32_t i = 0; i < config->pool_count; i++) {
 		struct geometry geometry;
 
-		if (geometry_compute(&geometry,
+		if (geometry_compute_for(&geometry,
 		    config->pools[i].memory_bytes,
-		    config->pools[i].extent_bytes, config->workers) != OK) {
+		    config->pools[i].extent_bytes, config->workers,
+		    memory_budget_flights(config)) != OK) {
 			return INVALID;
 		}
 		budget->segment_bytes[i] = geometry.segment_bytes;
@@ -43,7 +61,11 @@ memory_budget_compute(struct memory_budget *budget,
 		}
 		shared += geometry.segment_bytes + geometry.private_bytes;
 	}
-	budget->control_bytes = control_bytes(config->max_clients);
+	for (uint32_t i = 0; i < config->origin_count; i++) {
+		budget->origins_bytes += origin_bytes(
+		    &config->origins[i].config);
+	}
+	budget->control_bytes = control_bytes(config);
 	shared += budget->control_bytes;
 	budget->page_table_bytes = shared / PAGE_TABLE_SHARE * processes;
 	budget->process_bytes = PROCESS_BYTES * processes;
@@ -85,7 +107,11 @@ memory_budget_print(const struct memory_budget *budget,
 		    config->pools[i].name);
 		print_row(stream, row, budget->private_bytes[i]);
 	}
-	print_row(stream, "control", budget->control_bytes);
+	print_row(stream, "control", budget->control_bytes -
+	    budget->origins_bytes);
+	(void)snprintf(row, sizeof(row), "control, %u origins",
+	    config->origin_count);
+	print_row(stream, row, budget->origins_bytes);
 	(void)snprintf(row, sizeof(row), "page tables of %u processes",
 	    config->workers + OTHER_PROCESSES);
 	print_row(stream, row, budget->page_table_bytes);

@@ -20,14 +20,21 @@ struct memory_budget {
 	uint64_t	segment_bytes[CONFIG_POOLS_MAX];
 	uint64_t	private_bytes[CONFIG_POOLS_MAX];
 	uint64_t	control_bytes;
+	uint64_t	origins_bytes;		/* part of control_bytes */
 	uint64_t	page_table_bytes;	/* of the daemon */
 	uint64_t	process_bytes;
-	uint64_t	start_bytes;		/* all of the above */
+	uint64_t	start_bytes;	/* all of the above, origins once */
 	/* with as many clients as may be connected */
 	uint64_t	ring_bytes;
 	uint64_t	client_page_table_bytes;
 	uint64_t	full_bytes;		/* all of the above */
 };
+
+/*
+ * Flights that each pool has room for: as many as may call or wait at all
+ * origins together.
+ */
+uint32_t memory_budget_flights(const struct config *config);
 
 /* INVALID if a pool cannot be laid out. */
 enum result memory_budget_compute(struct memory_budget *budget,

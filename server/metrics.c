@@ -11,8 +11,9 @@
 #include "stats.h"
 #include "weir.h"
 
-static void
-family(FILE *out, const char *name, const char *type, const char *help)
+void
+metrics_write_family(FILE *out, const char *name, const char *type,
+    const char *help)
 {
 	(void)fprintf(out, "# TYPE weir_%s %s\n# HELP weir_%s %s\n", name,
 	    type, name, help);
@@ -49,7 +50,8 @@ write_pool_counters(FILE *out, const struct heritage *heritage)
 	for (unsigned stat = 0; stat < STAT_COUNT; stat++) {
 		const char *name = stats_name((enum stat_id)stat);
 
-		family(out, name, "counter", stats_help((enum stat_id)stat));
+		metrics_write_family(out, name, "counter",
+		    stats_help((enum stat_id)stat));
 		for (uint32_t i = 0; i < heritage->config.pool_count; i++) {
 			const struct pool *pool = &heritage->pools[i];
 
@@ -107,7 +109,8 @@ write_pool_gauges(FILE *out, const struct heritage *heritage)
 	};
 
 	for (size_t i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++) {
-		family(out, gauges[i].name, "gauge", gauges[i].help);
+		metrics_write_family(out, gauges[i].name, "gauge",
+		    gauges[i].help);
 		for (uint32_t p = 0; p < heritage->config.pool_count; p++) {
 			pool_sample(out, heritage, p, gauges[i].name, "",
 			    gauges[i].value(&heritage->pools[p]));
@@ -186,7 +189,8 @@ write_processes(FILE *out, const struct control *control, struct boot_ms now)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		bool counter = rows[i].type[0] == 'c';
 
-		family(out, rows[i].name, rows[i].type, rows[i].help);
+		metrics_write_family(out, rows[i].name, rows[i].type,
+		    rows[i].help);
 		for (uint32_t p = 0; p <= control->worker_count &&
 		    p <= WORKERS_MAX; p++) {
 			(void)fprintf(out, "weir_%s%s{role=\"%s\",index="
@@ -203,7 +207,7 @@ static void
 single(FILE *out, const char *name, const char *type, const char *help,
     uint64_t value)
 {
-	family(out, name, type, help);
+	metrics_write_family(out, name, type, help);
 	(void)fprintf(out, "weir_%s%s %llu\n", name, type[0] == 'c' ?
 	    "_total" : "", (unsigned long long)value);
 }
@@ -213,7 +217,7 @@ write_daemon(FILE *out, const struct heritage *heritage, struct boot_ms now)
 {
 	const struct control *control = heritage->control;
 
-	family(out, "build", "info", "version of the daemon");
+	metrics_write_family(out, "build", "info", "version of the daemon");
 	(void)fprintf(out, "weir_build_info{version=\"%s\"} 1\n",
 	    WEIR_VERSION_STRING);
 	single(out, "uptime_ms", "gauge", "since the daemon started",
@@ -240,11 +244,13 @@ write_daemon(FILE *out, const struct heritage *heritage, struct boot_ms now)
 }
 
 void
-metrics_write(FILE *out, const struct heritage *heritage, struct boot_ms now)
+metrics_write(FILE *out, const struct heritage *heritage,
+    struct origin *origins, uint32_t count, struct boot_ms now)
 {
 	write_daemon(out, heritage, now);
 	write_processes(out, heritage->control, now);
 	write_pool_gauges(out, heritage);
 	write_pool_counters(out, heritage);
+	metrics_write_origins(out, origins, count, now);
 	(void)fputs("# EOF\n", out);
 }

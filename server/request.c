@@ -5,6 +5,7 @@
  */
 #include "request.h"
 
+#include "lease_end.h"
 #include "request_parse.h"
 #include "ring_session.h"
 #include "session.h"
@@ -212,6 +213,25 @@ request_serve(struct connection *conn, const struct frame *frame,
 		break;
 	case FRAME_FLUSH:
 		serve_flush(conn, frame);
+		break;
+	case FRAME_LEASE:
+	case FRAME_PERMIT:
+		lease_session_ask(conn, frame, body);
+		worker_look(conn->worker);
+		break;
+	case FRAME_ABANDON:
+		lease_session_abandon(conn, frame, body);
+		worker_look(conn->worker);
+		break;
+	case FRAME_FILL:
+		lease_end_fill(conn, frame, body);
+		worker_look(conn->worker);
+		break;
+	case FRAME_FAIL:
+	case FRAME_UNCACHEABLE:
+	case FRAME_RELEASE:
+		lease_end_serve(conn, frame, body);
+		worker_look(conn->worker);
 		break;
 	default:
 		connection_answer_text(conn, frame, INVALID,

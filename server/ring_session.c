@@ -127,6 +127,30 @@ take_hints(struct ring_session *ring, const uint8_t *body, uint32_t length)
 	return OK;
 }
 
+/* A hit renews an entry's life; of the same allowance as hints. */
+static enum result
+take_slide(struct ring_session *ring, const uint8_t *body, uint32_t length)
+{
+	if (length != RING_SLIDE_BYTES) {
+		return CORRUPT;
+	}
+	if (ring->now.ms - ring->hints_since_ms >= CLOCK_MS_PER_S) {
+		ring->hints_since_ms = ring->now.ms;
+		ring->hints = 0;
+	}
+	if (ring->hints >= RING_HINTS_PER_S) {
+		stats_add(ring->pool->stats, STAT_hints_dropped, 1);
+		return OK;
+	}
+	ring->hints++;
+	/* A place that is another's by now, or a lock that is held: lost. */
+	(void)access_slide(ring->pool, wire_get_u64(body),
+	    wire_get_u32(body + 8), wire_get_u32(body + 12),
+	    request_expiry_ms(ring->now, wire_get_u64(body + 24)),
+	    request_expiry_ms(ring->now, wire_get_u64(body + 16)), ring->now);
+	return OK;
+}
+
 static enum result
 take_set(struct ring_session *ring, const uint8_t *body, uint32_t length)
 {
@@ -225,6 +249,8 @@ take_record(void *context, uint32_t type, const void *body, uint32_t length)
 		return take_hints(ring, body, length);
 	case RING_SET:
 		return take_set(ring, body, length);
+	case RING_SLIDE:
+		return take_slide(ring, body, length);
 	case RING_COUNTS:
 		return take_counts(ring, body, length);
 	default:

@@ -9,13 +9,18 @@
 #include <string.h>
 
 #include "client_table.h"
+#include "holder.h"
+#include "lease_end.h"
 #include "log.h"
+#include "origin_log.h"
+#include "orphan.h"
 #include "request.h"
 #include "request_parse.h"
 #include "ring_session.h"
 #include "worker.h"
 
-#define HELLO_ANSWER_BYTES	40
+#define HELLO_ANSWER_BYTES	56
+#define CLAIM_BYTES		16
 
 static const struct pool *
 find_pool(const struct heritage *heritage, const struct request_hello *hello,
@@ -52,6 +57,10 @@ welcome(struct connection *conn, const struct frame *frame,
 	wire_put_u64(body + 8, geometry_value_max_bytes(&pool->g));
 	wire_put_u64(body + 16, conn->worker->heritage->config.ring_bytes);
 	memcpy(body + 24, conn->worker->control->boot_id, 16);
+	wire_put_u64(body + 40, conn->session->leases.holder);
+	/* Relaxed: written by this worker when it claimed the row. */
+	wire_put_u64(body + 48, atomic_load_explicit(
+	    &conn->session->row->secret, memory_order_relaxed));
 	/* Sealed against writing, so the descriptor itself may go. */
 	connection_pass_fd(conn, pool->segment.fd, false);
 	connection_answer(conn, frame, OK, 0, body, sizeof(body));
@@ -131,8 +140,41 @@ greet(struct connection *conn, const struct frame *frame,
 		free(session);
 		return;
 	}
+	lease_session_begin(&session->leases, holder_of_row(worker->control,
+	    session->row));
 	conn->session = session;
 	welcome(conn, frame, pool, now);
+}
+
+/* A connection of the same process that its worker's death cut off. */
+static void
+claim(struct connection *conn, const struct frame *frame,
+    const uint8_t *body)
+{
+	struct session *session = conn->session;
+	struct worker *worker = conn->worker;
+	uint64_t holder;
+	enum result result = INVALID;
+
+	if (frame->length == CLAIM_BYTES && session->ring == NULL &&
+	    LIST_EMPTY(&session->leases.asks) &&
+	    LIST_EMPTY(&session->leases.led)) {
+		holder = wire_get_u64(body);
+		result = holder_claim(worker->control,
+		    worker->heritage->process, worker->heritage->incarnation,
+		    &conn->peer, holder, wire_get_u64(body + 8),
+		    &session->row);
+		if (result == OK) {
+			session->leases.holder = holder;
+			session->leases.claimed = true;
+		}
+	}
+	if (result == OK) {
+		connection_answer(conn, frame, OK, 0, NULL, 0);
+	} else {
+		connection_answer_text(conn, frame, result,
+		    result_text(result));
+	}
 }
 
 static void
@@ -239,6 +281,9 @@ session_frame(struct connection *conn, const struct frame *frame,
 	case FRAME_RING:
 		make_ring(conn, frame);
 		break;
+	case FRAME_CLAIM:
+		claim(conn, frame, body);
+		break;
 	case FRAME_DOORBELL:
 		if (session->ring == NULL) {
 			connection_reject(conn, "a doorbell without a ring");
@@ -274,6 +319,9 @@ session_stream_begin(struct connection *conn, const struct frame *frame)
 	}
 	set_stream_begin(conn->stream, conn->session->pool, frame->length,
 	    &worker->stream_budget_used, clock_boot_now());
+	if (frame->type == FRAME_FILL) {
+		set_stream_is_fill(conn->stream, conn);
+	}
 	return true;
 }
 
@@ -281,10 +329,18 @@ static void
 session_stream_end(struct connection *conn, const struct frame *frame)
 {
 	uint64_t version = 0;
-	enum result result = set_stream_end(conn->stream, clock_boot_now(),
+	struct set_stream *stream = conn->stream;
+	enum result result = set_stream_end(stream, clock_boot_now(),
 	    &version);
 
-	request_answer_version(conn, frame, result, version);
+	if (frame->type == FRAME_FILL && stream->fill_known) {
+		lease_end_filled(conn, frame, &stream->fill_head,
+		    stream->key.length != 0 ? &stream->key : NULL, result,
+		    version);
+		worker_look(conn->worker);
+	} else {
+		request_answer_version(conn, frame, result, version);
+	}
 }
 
 /* The ring may sleep only when it is empty and asked for a doorbell. */
@@ -312,6 +368,23 @@ session_poll_ring(struct connection *conn)
 	}
 }
 
+/* Permits that were released to nobody: an answer that was not taken. */
+static void
+sweep_origins(struct connection *conn)
+{
+	struct worker *worker = conn->worker;
+	struct boot_ms now = clock_boot_now();
+
+	for (uint32_t i = 0; i < worker->origin_count; i++) {
+		unsigned events = 0;
+
+		if ((conn->session->leases.origins_used >> (i & 63) & 1) != 0) {
+			(void)origin_sweep(&worker->origins[i], now, &events);
+			origin_log_events(&worker->origins[i], events, now);
+		}
+	}
+}
+
 static void
 session_end(struct connection *conn)
 {
@@ -331,8 +404,16 @@ session_end(struct connection *conn)
 		free(session->ring);
 	}
 	client_table_release(session->row);
+	lease_session_end(conn);
+	if (session->leases.claimed) {
+		/* What the earlier connection held is in no list of ours. */
+		orphans_sweep_held(conn->worker, clock_boot_now());
+	} else {
+		sweep_origins(conn);
+	}
 	free(session);
 	conn->session = NULL;
+	wake_send(&conn->worker->wake);
 }
 
 const struct connection_kind session_kind = {

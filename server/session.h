@@ -8,6 +8,7 @@
 #define SESSION_H
 
 #include "connection.h"
+#include "lease_session.h"
 
 /* Of a client that has said HELLO. */
 struct session {
@@ -15,6 +16,7 @@ struct session {
 	const struct pool *pool;
 	struct control_client *row;
 	struct ring_session *ring;	/* NULL until asked for */
+	struct lease_session leases;
 };
 
 extern const struct connection_kind session_kind;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lease_end.h"
 #include "stats.h"
 
 void
@@ -21,6 +22,32 @@ set_stream_begin(struct set_stream *stream, const struct pool *pool,
 	stream->epoch = epoch_now(pool);
 	stream->arrived = now;
 	stream->result = OK;
+}
+
+void
+set_stream_is_fill(struct set_stream *stream, struct connection *conn)
+{
+	stream->conn = conn;
+	stream->body_bytes -= WIRE_END_BYTES;
+}
+
+/* The head of a FILL.  Returns how many bytes it took. */
+static size_t
+feed_fill_head(struct set_stream *stream, const uint8_t *bytes, size_t length)
+{
+	size_t taken = WIRE_END_BYTES - stream->end_seen;
+
+	taken = taken < length ? taken : length;
+	memcpy(stream->end_bytes + stream->end_seen, bytes, taken);
+	stream->end_seen += taken;
+	if (stream->end_seen == WIRE_END_BYTES) {
+		stream->fill_known = lease_end_fill_head(stream->conn,
+		    stream->end_bytes, &stream->fill_head);
+		if (!stream->fill_known) {
+			stream->result = INVALID;
+		}
+	}
+	return taken;
 }
 
 static void
@@ -56,6 +83,12 @@ open_value(struct set_stream *stream, struct boot_ms now)
 	stream->spec = request_set_spec(pool, &stream->head, stream->tags,
 	    stream->arrived);
 	stream->spec.key = &stream->key;
+	if (stream->fill_known) {
+		stream->spec.fill = &stream->fill_head.fill;
+		stream->spec.cost_ms = (uint16_t)
+		    (stream->fill_head.end.cost_ms < UINT16_MAX ?
+		    stream->fill_head.end.cost_ms : UINT16_MAX);
+	}
 	if (value_bytes > geometry_value_max_bytes(&pool->g)) {
 		stats_add(pool->stats, STAT_set_refused_too_large, 1);
 		return TOO_LARGE;
@@ -124,6 +157,12 @@ void
 set_stream_feed(struct set_stream *stream, const uint8_t *bytes,
     size_t length, struct boot_ms now)
 {
+	if (stream->conn != NULL && stream->end_seen < WIRE_END_BYTES) {
+		size_t taken = feed_fill_head(stream, bytes, length);
+
+		bytes += taken;
+		length -= taken;
+	}
 	while (length > 0 && stream->result == OK && (stream->prefix_bytes ==
 	    0 || stream->seen < stream->prefix_bytes)) {
 		size_t taken = feed_prefix(stream, bytes, length, now);

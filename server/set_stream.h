@@ -17,12 +17,15 @@
 
 #include "chain_write.h"
 #include "clock.h"
+#include "fill_head.h"
 #include "pool.h"
 #include "request_parse.h"
 #include "result.h"
 
 /* What all connections of a worker may collect at once. */
 #define SET_STREAM_BUDGET_BYTES	(32ull << 20)
+
+struct connection;
 
 struct set_stream {
 	const struct pool *pool;
@@ -39,6 +42,12 @@ struct set_stream {
 	struct entry_spec spec;
 	struct chain_writer writer;
 	bool		chained;
+	/* a FILL: its head comes before what a SET is made of */
+	struct connection *conn;	/* NULL: a SET */
+	uint8_t		end_bytes[WIRE_END_BYTES];
+	size_t		end_seen;
+	struct fill_head fill_head;
+	bool		fill_known;
 	uint8_t		*whole;		/* collected value, or NULL */
 	uint64_t	whole_bytes;	/* so far */
 	uint8_t		prefix[REQUEST_SET_PREFIX_MAX];
@@ -50,6 +59,10 @@ struct set_stream {
  */
 void	set_stream_begin(struct set_stream *stream, const struct pool *pool,
     uint64_t body_bytes, uint64_t *budget_used, struct boot_ms now);
+
+/* Before the first bytes: it is a FILL of that connection. */
+void	set_stream_is_fill(struct set_stream *stream,
+    struct connection *conn);
 
 /* The next bytes of the body; together never more than body_bytes. */
 void	set_stream_feed(struct set_stream *stream, const uint8_t *bytes,

@@ -8,8 +8,10 @@
  *	1. the incarnation is raised, while the pid is still a zombie's, so
  *	   that nobody takes a new process for the dead one;
  *	2. its pins are given back: it reads nothing any more;
- *	3. it is reaped;
- *	4. the workers are told by SIGUSR2, and look at what it held.
+ *	3. every worker is rung: it looks at its waiters again (wake.h), and
+ *	   at what the dead one held;
+ *	4. it is reaped;
+ *	5. the workers are told by SIGUSR2, for the settings.
  * The supervisor may die between any two: then the children die too, and
  * the segments with them.
  */
@@ -23,6 +25,7 @@
 
 #include "log.h"
 #include "pin.h"
+#include "wake.h"
 
 /*
  * A worker beats once a second.  Three looks of ours, a second apart, that
@@ -107,7 +110,7 @@ log_death(const struct supervisor *sup, uint32_t index, pid_t pid,
 	    (unsigned long long)lived_ms, (unsigned long long)wait_ms);
 }
 
-/* Steps 1 and 2, the dead one still a zombie. */
+/* Steps 1 to 3, the dead one still a zombie. */
 static void
 retire(struct supervisor *sup, uint32_t index)
 {
@@ -128,6 +131,7 @@ retire(struct supervisor *sup, uint32_t index)
 		/* The keeper's number is no worker's, and has no pins. */
 		pin_clear_worker(&sup->heritage.pools[i], index);
 	}
+	wake_all(&(struct wake){ .heritage = &sup->heritage });
 }
 
 static void

@@ -45,23 +45,43 @@ supervisor_merge_config(struct config *current, const struct config *wanted)
 			}
 		}
 	}
+	for (uint32_t i = 0; i < current->origin_count; i++) {
+		for (uint32_t j = 0; j < wanted->origin_count; j++) {
+			if (strcmp(current->origins[i].name,
+			    wanted->origins[j].name) == 0) {
+				current->origins[i] = wanted->origins[j];
+			}
+		}
+	}
 }
 
-/* True if the new settings are in effect. */
+/* True if it is one that the running daemon can take; the log says why not. */
 static bool
-apply(struct supervisor *sup, const struct config_draft *wanted)
+is_good(const struct supervisor *sup, const struct config_draft *wanted)
 {
-	struct config merged = sup->draft->config;
-	uint32_t counts[2] = { 0, 0 };
+	uint32_t errors = wanted->error_count + wanted->errors_dropped;
 
 	for (uint32_t i = 0; i < wanted->error_count; i++) {
 		log_line(LOG_LEVEL_ERROR, "reload_error", "text=\"%s\"",
 		    wanted->errors[i].text);
 	}
-	if (wanted->error_count != 0) {
-		log_line(LOG_LEVEL_ERROR, "reload_failed", "errors=%u "
-		    "text=\"the old configuration stays\"",
-		    wanted->error_count + wanted->errors_dropped);
+	if (errors == 0 && supervisor_origins_fit(sup, &wanted->config)) {
+		return true;
+	}
+	log_line(LOG_LEVEL_ERROR, "reload_failed", "errors=%u "
+	    "text=\"the old configuration stays\"", errors);
+	return false;
+}
+
+/* True if all of the new settings are in effect. */
+static bool
+apply(struct supervisor *sup, const struct config_draft *wanted)
+{
+	struct config merged = sup->draft->config;
+	uint32_t counts[2] = { 0, 0 };
+	bool all;
+
+	if (!is_good(sup, wanted)) {
 		return false;
 	}
 	supervisor_merge_config(&merged, &wanted->config);
@@ -70,6 +90,7 @@ apply(struct supervisor *sup, const struct config_draft *wanted)
 		    "child holds the settings: try again\"");
 		return false;
 	}
+	all = supervisor_origins_apply(sup, &merged);
 	supervisor_tell_workers(sup);
 	config_diff(sup->draft, wanted, report_difference, counts);
 	sup->draft->config = merged;
@@ -82,7 +103,7 @@ apply(struct supervisor *sup, const struct config_draft *wanted)
 	}
 	log_line(LOG_LEVEL_INFO, "reloaded", "changed=%u needs_restart=%u",
 	    counts[0], counts[1]);
-	return true;
+	return all;
 }
 
 void

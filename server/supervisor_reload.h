@@ -10,8 +10,8 @@
 #include "config.h"
 
 /*
- * Copy the options that a reload may change.  Pools are matched by name; one
- * that wanted does not have stays as it is.
+ * Copy the options that a reload may change.  Pools and origins are matched
+ * by name; one that wanted does not have stays as it is.
  */
 void	supervisor_merge_config(struct config *current,
     const struct config *wanted);

@@ -11,6 +11,7 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 
 #include "control_create.h"
@@ -186,6 +187,7 @@ make_pool(struct supervisor *sup, uint32_t number, const uint8_t *boot_id,
 		.pool_bytes = wanted->memory_bytes,
 		.extent_bytes = wanted->extent_bytes,
 		.worker_count = config->workers,
+		.flights = memory_budget_flights(config),
 		.now = now,
 	};
 	enum result result;
@@ -201,6 +203,20 @@ make_pool(struct supervisor *sup, uint32_t number, const uint8_t *boot_id,
 		result = pool_pretouch(pool);
 	}
 	return result == OK || refuse_pool(wanted, result);
+}
+
+/* The bells of the workers; see wake.h. */
+static bool
+make_bells(struct supervisor *sup)
+{
+	for (uint32_t i = 0; i < sup->heritage.config.workers; i++) {
+		sup->heritage.wake_fds[i] = eventfd(0, EFD_NONBLOCK |
+		    EFD_CLOEXEC);
+		if (sup->heritage.wake_fds[i] < 0) {
+			return refuse(strerror(errno));
+		}
+	}
+	return true;
 }
 
 static bool
@@ -270,7 +286,7 @@ supervisor_prepare(struct supervisor *sup)
 	}
 	raise_file_limit(config->max_clients);
 	if (!take_directory(sup) || !bind_sockets(sup) ||
-	    !make_segments(sup)) {
+	    !make_bells(sup) || !make_segments(sup)) {
 		return false;
 	}
 	if (privilege_reduce_supervisor() < 0) {

@@ -92,6 +92,20 @@ void	supervisor_look(struct supervisor *sup);
 /* supervisor_reload.c: SIGHUP. */
 void	supervisor_reload(struct supervisor *sup);
 
+/*
+ * supervisor_origin.c: the running daemon has room for these origins.  False:
+ * it has not; the log says which and why.
+ */
+bool	supervisor_origins_fit(const struct supervisor *sup,
+    const struct config *wanted);
+
+/*
+ * Give each origin its options of merged.  False: some could not be had and
+ * stay, in merged too; the log says which.
+ */
+bool	supervisor_origins_apply(struct supervisor *sup,
+    struct config *merged);
+
 /* Write the state to the log: SIGUSR1. */
 void	supervisor_log_state(const struct supervisor *sup);
 

@@ -16,9 +16,12 @@
 #include "acceptor.h"
 #include "http_client.h"
 #include "log.h"
+#include "orphan.h"
 #include "ring.h"
 #include "session.h"
 #include "settings.h"
+#include "waiters.h"
+#include "worker_doors.h"
 
 #define TICK_MS		1000u
 #define FAST_MS		100u
@@ -99,6 +102,39 @@ worker_resume(struct worker *worker, struct connection *conn)
 	conn->resume = true;
 	event_timer_start(worker->loop, &worker->resume, 0, 0,
 	    resume_happened, worker);
+}
+
+void
+worker_look(struct worker *worker)
+{
+	struct wake_set set;
+
+	/* Our own answers may tell us again: an end, or a new leader. */
+	while (wake_take(worker->control, worker->heritage->process, &set)) {
+		if (set.all) {
+			orphans_look(worker, clock_boot_now());
+			orphans_sweep_held(worker, clock_boot_now());
+		}
+		waiters_look(worker, &set);
+	}
+	wake_send(&worker->wake);
+}
+
+static void
+bell_rang(void *arg, unsigned events)
+{
+	struct worker *worker = arg;
+	uint64_t count;
+
+	(void)events;
+	/* r1 of wake.h; how often it rang says nothing. */
+	if (read(worker->heritage->wake_fds[worker->heritage->process],
+	    &count, sizeof(count)) < 0 && errno != EAGAIN) {
+		log_line(LOG_LEVEL_ERROR, "bell_failed", "worker=%u "
+		    "error=\"%s\"", worker->heritage->process,
+		    strerror(errno));
+	}
+	worker_look(worker);
 }
 
 static bool
@@ -183,6 +219,9 @@ tick_happened(void *arg)
 	settings_follow(worker);
 	acceptor_tick(worker);
 	tick_connections(worker, now);
+	orphans_look(worker, now);
+	worker_doors_tick(worker, now);
+	worker_look(worker);
 	if (!worker->fast_runs && look_around(worker, now)) {
 		worker_go_fast(worker);
 	}
@@ -297,6 +336,7 @@ set_up(struct worker *worker, struct heritage *heritage)
 	worker->settings_generation = UINT64_MAX;
 	LIST_INIT(&worker->connections);
 	LIST_INIT(&worker->http_clients);
+	LIST_INIT(&worker->orphans);
 	raise_descriptor_limit();
 	(void)mallopt(M_TRIM_THRESHOLD, KEEP_FREE_BYTES);
 	(void)mallopt(M_MMAP_THRESHOLD, MMAP_FROM_BYTES);
@@ -305,6 +345,7 @@ set_up(struct worker *worker, struct heritage *heritage)
 	worker->record = malloc(worker->record_bytes);
 	worker->loop = event_loop_create();
 	if (worker->record == NULL || worker->loop == NULL ||
+	    !worker_doors_open(worker) || !waiters_create(worker) ||
 	    take_signals(worker) < 0) {
 		log_line(LOG_LEVEL_ERROR, "worker-failed",
 		    "worker=%u error=\"%s\"", heritage->process,
@@ -315,6 +356,10 @@ set_up(struct worker *worker, struct heritage *heritage)
 	/* Relaxed: these counts begin with this life. */
 	atomic_store_explicit(&worker->process->connections, 0,
 	    memory_order_relaxed);
+	orphans_look(worker, clock_boot_now());
+	event_io_start(worker->loop, &worker->wake_io,
+	    heritage->wake_fds[heritage->process], EVENT_READ, bell_rang,
+	    worker);
 	acceptor_start(worker);
 	event_timer_start(worker->loop, &worker->tick, TICK_MS, TICK_MS,
 	    tick_happened, worker);
@@ -334,11 +379,15 @@ tear_down(struct worker *worker)
 		connection_destroy(LIST_FIRST(&worker->connections));
 	}
 	http_client_destroy_all(worker);
+	orphans_forget(worker);
+	wake_send(&worker->wake);
+	waiters_destroy(worker);
 	if (worker->loop != NULL) {
 		acceptor_stop(worker);
 		event_timer_stop(worker->loop, &worker->tick);
 		event_timer_stop(worker->loop, &worker->fast);
 		event_timer_stop(worker->loop, &worker->resume);
+		event_io_stop(worker->loop, &worker->wake_io);
 		event_signals_stop(worker->loop, &worker->signals);
 		event_loop_destroy(worker->loop);
 	}

@@ -17,12 +17,17 @@
 #include "connection.h"
 #include "event_loop.h"
 #include "heritage.h"
+#include "lease.h"
 #include "maintenance.h"
+#include "wake.h"
 
 struct http_client;
+struct orphan;
+struct waiters;
 
 LIST_HEAD(connection_list, connection);
 LIST_HEAD(http_client_list, http_client);
+LIST_HEAD(orphan_list, orphan);
 
 struct worker {
 	/* set at start */
@@ -33,6 +38,13 @@ struct worker {
 	/* what a record of a ring is copied to; of one ring at a time */
 	void		*record;
 	size_t		record_bytes;
+	/* the origins, and the doors to what a library cannot know: the
+	 * argument of both is the worker itself */
+	struct origin	origins[ORIGINS_MAX];
+	uint32_t	origin_count;
+	struct lease_door lease_door;
+	struct wake	wake;
+	struct waiters	*waiters;
 	/* copies of what a reload may change */
 	uint64_t	settings_generation;
 	struct config_access access[CONFIG_POOLS_MAX];
@@ -43,6 +55,7 @@ struct worker {
 	struct event_io	client_io;
 	struct event_io	admin_io;
 	struct event_io	http_io;
+	struct event_io	wake_io;
 	struct event_signals signals;
 	struct event_timer tick;	/* once a second */
 	struct event_timer fast;	/* while rings or sweeps have work */
@@ -57,6 +70,7 @@ struct worker {
 	uint64_t	stream_budget_used;
 	struct connection_list connections;
 	struct http_client_list http_clients;
+	struct orphan_list orphans;
 	struct maintenance maintenance;
 };
 
@@ -68,6 +82,9 @@ void	worker_resume(struct worker *worker, struct connection *conn);
 
 /* Look at rings and sweeps ten times a second for a while. */
 void	worker_go_fast(struct worker *worker);
+
+/* Answer whoever can be answered, and ring whom that concerns. */
+void	worker_look(struct worker *worker);
 
 void	worker_count_connection(struct worker *worker, int by);
 void	worker_count_request(struct worker *worker);

@@ -12,7 +12,8 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/tmp"
 
-env -u MAKEFLAGS -u MAKELEVEL make build/demo/shop >"$dir/log" 2>&1 || {
+env -u MAKEFLAGS -u MAKELEVEL make build/demo/shop \
+    build/demo/stampede >"$dir/log" 2>&1 || {
 	echo "fail demo_builds: $(tail -1 "$dir/log")"
 	exit 1
 }
@@ -36,6 +37,9 @@ says demo_kills_a_worker 'kill -9 [0-9]+'
 says demo_shows_lines_after_the_kill '^ +4 s '
 says demo_shows_the_daemon '^state +(ready|degraded)'
 says demo_shows_the_hottest_key '^count +[0-3]$'
+says demo_computes_once_for_a_crowd \
+    '^64 processes want one value .* computed 1 time, the last'
+says demo_opens_the_breaker '^breaker opened, for all processes: [1-9]'
 says demo_sums_up '^Weir answered [1-9][0-9.]*% of all requests'
 says demo_reads_no_wrong_value ' 0 values wrong'
 if grep -q "$(printf '\033')" "$dir/out"; then

@@ -5,8 +5,8 @@
 # function in a NAME; the pages' examples compile.
 set -eu
 cd "$(dirname "$0")/../.."
-header=client/weir.h
-if [ ! -e $header ]; then
+header="client/weir.h client/weir_fetch.h"
+if [ ! -e client/weir.h ]; then
 	echo "skip api_documented: no public header"
 	exit 0
 fi

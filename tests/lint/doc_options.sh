@@ -23,8 +23,8 @@ if [ ! -e server/config.def ]; then
 fi
 
 # name default, "" being "-".
-table=$(sed -nE '/^(POOL_)?OPTION\(/{
-	s/^(POOL_)?OPTION\(([a-z_]+),.*"([^"]*)".*/\2 \3/
+table=$(sed -nE '/^(POOL_|ORIGIN_)?OPTION\(/{
+	s/^(POOL_|ORIGIN_)?OPTION\(([a-z_]+),.*"([^"]*)".*/\2 \3/
 	s/ $/ -/
 	p
 }' server/config.def)
@@ -56,8 +56,8 @@ report command_line_documented "$(for letter in $letters; do
 	    echo "-$letter(summary)"
 done)"
 
-report reload_documented "$(sed -nE '/^(POOL_)?OPTION\(/{
-	s/^(POOL_)?OPTION\(([a-z_]+),.*"[^"]*", 1,$/\2/p
+report reload_documented "$(sed -nE '/^(POOL_|ORIGIN_)?OPTION\(/{
+	s/^(POOL_|ORIGIN_)?OPTION\(([a-z_]+),.*"[^"]*", 1,$/\2/p
 }' server/config.def | while read -r name; do
 	awk -v name="$name" '
 	    /^\.It Cm / { inside = $3 == name }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 
 /*
- * What hits and hints change, two bits and one of a slot word, against all
- * that writers do: counts are raised and refresh bits set by workers who are
- * late, for entries that are gone, and no value is ever harmed.
+ * What hits, hints and flights change, two bits and one of a slot word,
+ * against all that writers do: counts are raised by workers who are late, for
+ * entries that are gone, flights begin and end, and no value is ever harmed.
  */
 #include "access.h"
 #include "actors.h"
+#include "lease.h"
 #include "stage.h"
 
 #include <stdio.h>
@@ -51,6 +52,43 @@ play_filler(struct actor *actor)
 	}
 }
 
+static const struct lease_door door;
+
+/* A flight for the entry of a hit, begun and ended.  True if it was led. */
+static bool
+fly(struct actor *actor, const struct key *key, const struct read_hit *hit)
+{
+	static const struct flight_ending ending = {
+		.outcome = FLIGHT_LOOK_AGAIN,
+	};
+	const struct stage *stage = actor->scene;
+	const struct lease_request request = {
+		.caller = { .holder = actor->number + 1 },
+		.lease_ms = 1000,
+		.seen_version = hit->version,
+	};
+	enum flight_answer answer;
+	struct lease lease;
+	enum result result;
+
+	if (lease_begin(&actor->pool, &door, key, &request, stage->now,
+	    &answer, &lease) != OK || answer != FLIGHT_LEAD) {
+		return false;
+	}
+	actor_count(actor, REFRESHED);
+	actor_linger(actor, 20000);
+	do {
+		result = lease_end(&actor->pool, &door, key,
+		    lease.ticket.token, request.caller.holder, &ending, 0,
+		    stage->now);
+	} while (result == BUSY);
+	if (result != OK) {
+		actor_fail(actor, "a flight is lost: %s",
+		    result_name(result));
+	}
+	return true;
+}
+
 static void
 touch(struct actor *actor, const struct key *key, const struct read_hit *hit)
 {
@@ -67,10 +105,7 @@ touch(struct actor *actor, const struct key *key, const struct read_hit *hit)
 		    prng_next(&actor->prng), hit->offset);
 		break;
 	case 2:
-		if (access_set_refresh(pool, hit,
-		    prng_one_in(&actor->prng, 2))) {
-			actor_count(actor, REFRESHED);
-		}
+		(void)fly(actor, key, hit);
 		break;
 	default:
 		access_touch(pool, hit);
@@ -108,7 +143,7 @@ play_many_toucher(struct actor *actor)
 	touch_keys(actor, MANY_KEYS, false);
 }
 
-/* Flights of its own keys: while nobody else sets the bit, it ends. */
+/* Flights of its own keys: while nobody else leads one, the bit goes. */
 static void
 play_refresher(struct actor *actor)
 {
@@ -117,22 +152,14 @@ play_refresher(struct actor *actor)
 	while (actor_goes_on(actor)) {
 		uint32_t key = prng_below(&actor->prng, FEW_KEYS / 2) * 2 +
 		    actor->number;
-		enum result result;
 		struct read_hit hit;
 
 		if (!stage_get(actor, stage, key, true, &hit)) {
 			continue;
 		}
 		actor_count(actor, TOUCHES);
-		if (access_set_refresh(&actor->pool, &hit, true)) {
-			actor_count(actor, REFRESHED);
-		}
-		actor_linger(actor, 20000);
-		do {
-			result = access_end_refresh(&actor->pool,
-			    &stage->keys[key]);
-		} while (result == BUSY);
-		if (read_peek(&actor->pool, &stage->keys[key], stage->now,
+		if (fly(actor, &stage->keys[key], &hit) &&
+		    read_peek(&actor->pool, &stage->keys[key], stage->now,
 		    &hit) == OK && (hit.slot_word & SLOT_REFRESH) != 0) {
 			actor_fail(actor, "key %u: a flight has ended and its "
 			    "bit is there", key);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "lease.h"
 #include "pin.h"
 #include "scan.h"
 #include "stage.h"
@@ -46,6 +47,53 @@ read_prefix(struct stage *stage, const struct pool *pool,
 	return copied;
 }
 
+/* A flight that is ended, given up, or left to its deadline. */
+static void
+fly(struct stage *stage, const struct pool *pool, const struct key *key,
+    const struct read_hit *hit)
+{
+	static const struct lease_door door;
+	const struct flight_ending ending = {
+		.outcome = prng_one_in(&stage->prng, 2) ? FLIGHT_FAILED :
+		    FLIGHT_UNCACHEABLE,
+		.back_off_ms = 5,
+		.mark_ms = 20,
+	};
+	const struct lease_request request = {
+		.caller = { .holder = 1 + prng_below(&stage->prng, 3) },
+		.lease_ms = 20,
+		.seen_version = hit->version,
+	};
+	enum result result = OK;
+	enum flight_answer answer;
+	struct lease lease;
+
+	if (lease_begin(pool, &door, key, &request, stage->now, &answer,
+	    &lease) != OK || answer != FLIGHT_LEAD) {
+		return;
+	}
+	switch (prng_below(&stage->prng, 4)) {
+	case 0:
+		result = lease_end(pool, &door, key, lease.ticket.token,
+		    request.caller.holder, &ending, prng_next(&stage->prng),
+		    stage->now);
+		break;
+	case 1:
+		result = lease_abandon(pool, &door, &lease,
+		    request.caller.holder, stage->now);
+		break;
+	case 2:
+		result = lease_sweep(pool, &door, lease.shard, 0,
+		    stage->now);
+		break;
+	default:
+		break;
+	}
+	if (result != OK) {
+		stage_fail(stage, "a flight: %s", result_name(result));
+	}
+}
+
 /* A client counts nothing itself; it says where its hit was. */
 static void
 count_hit(struct stage *stage, const struct pool *pool,
@@ -55,8 +103,7 @@ count_hit(struct stage *stage, const struct pool *pool,
 		access_hint(acting(stage), key->hash, hit->extent,
 		    hit->offset);
 	} else if (prng_one_in(&stage->prng, 16)) {
-		(void)access_set_refresh(pool, hit,
-		    prng_one_in(&stage->prng, 2));
+		fly(stage, pool, key, hit);
 	} else {
 		access_touch(pool, hit);
 	}

@@ -71,7 +71,7 @@ say_hello(struct fake_daemon *daemon, struct fake_client *client,
     const struct frame *frame)
 {
 	static const char text[] = "the list does not name you";
-	uint8_t body[40];
+	uint8_t body[56] = { 0 };
 	int fd = daemon->pool.segment.fd, unsealed = -1;
 
 	atomic_fetch_add(&daemon->hellos, 1);

@@ -70,28 +70,70 @@ Test(access, a_hit_on_what_was_replaced_is_dropped)
 	word = atomic_load(test_pool_slot(&pool, &key));
 	access_touch(&pool, &hit);
 	cr_expect_eq(atomic_load(test_pool_slot(&pool, &key)), word);
-	cr_expect_not(access_set_refresh(&pool, &hit, true));
-	cr_expect_eq(atomic_load(test_pool_slot(&pool, &key)), word);
 }
 
-Test(access, refresh_goes_on_and_off_beside_the_count)
+Test(access, a_hit_that_slides_puts_expiries_off_and_never_forward)
 {
 	struct pool pool = test_pool_one_shard();
 	struct key key = test_pool_key(&pool, "k");
+	struct entry_spec spec = test_pool_spec(&pool, &key, "v", 1);
 	struct read_hit hit;
+	uint64_t version;
 
-	cr_assert_eq(test_pool_set(&pool, &key, "v", now), OK);
+	spec.soft_ms = now.ms + 100;
+	spec.hard_ms = now.ms + 200;
+	cr_assert_eq(write_set(&pool, &spec, now, &version), OK);
 	hit = hit_on(&pool, &key);
-	cr_expect(access_set_refresh(&pool, &hit, true));
-	access_touch(&pool, &hit);	/* of the word before: dropped */
+	cr_expect_eq(access_slide(&pool, key.hash, hit.extent, hit.offset,
+	    now.ms + 150, now.ms + 400, now), OK);
 	hit = hit_on(&pool, &key);
-	cr_expect_neq(hit.slot_word & SLOT_REFRESH, 0);
-	access_touch(&pool, &hit);
-	cr_expect(access_set_refresh(&pool, &hit, false));
-	cr_expect_eq(atomic_load(test_pool_slot(&pool, &key)) &
-	    SLOT_REFRESH, 0);
-	cr_expect_eq(count_of(&pool, &key), 1);
-	cr_expect_str_eq(test_pool_get(&pool, &key, now), "v");
+	cr_expect_eq(entry_expiry_ms(&hit.head, hit.head.soft), now.ms + 150);
+	cr_expect_eq(entry_expiry_ms(&hit.head, hit.head.hard), now.ms + 400);
+	cr_expect_eq(access_slide(&pool, key.hash, hit.extent, hit.offset,
+	    now.ms + 1, now.ms + 401, now), OK);
+	hit = hit_on(&pool, &key);
+	cr_expect_eq(entry_expiry_ms(&hit.head, hit.head.soft), now.ms + 150);
+	cr_expect_eq(entry_expiry_ms(&hit.head, hit.head.hard), now.ms + 401);
+	cr_expect_eq(access_slide(&pool, key.hash, hit.extent, hit.offset,
+	    UINT64_MAX, UINT64_MAX, now), OK);
+	hit = hit_on(&pool, &key);
+	cr_expect_eq(hit.head.hard, EXPIRY_NEVER);
+	cr_expect_eq(hit.version, version);
+	cr_expect_eq(test_pool_stat(&pool, STAT_slides), 3);
+	EXPECT_SOUND(&pool);
+}
+
+Test(access, a_slide_of_what_is_not_there_or_dead_is_a_miss)
+{
+	struct pool pool = test_pool_one_shard();
+	struct key key = test_pool_key(&pool, "k");
+	struct entry_spec spec = test_pool_spec(&pool, &key, "v", 1);
+	struct boot_ms then = { now.ms + 10 };
+	struct read_hit hit;
+	uint64_t version, number;
+
+	spec.hard_ms = then.ms;
+	cr_assert_eq(write_set(&pool, &spec, now, &version), OK);
+	hit = hit_on(&pool, &key);
+	cr_expect_eq(access_slide(&pool, key.hash, 0, hit.offset, then.ms,
+	    then.ms + 9, now), MISS);
+	cr_expect_eq(access_slide(&pool, key.hash, UINT32_MAX, 0, then.ms,
+	    then.ms + 9, now), MISS);
+	cr_expect_eq(access_slide(&pool, key.hash, hit.extent, UINT32_MAX,
+	    then.ms, then.ms + 9, now), MISS);
+	cr_expect_eq(access_slide(&pool, key.hash, hit.extent, hit.offset + 8,
+	    then.ms, then.ms + 9, now), MISS);
+	/* Tag and bucket are the same, the hash is not. */
+	cr_expect_eq(access_slide(&pool, key.hash ^ (1ull << 30), hit.extent,
+	    hit.offset, then.ms, then.ms + 9, now), MISS);
+	cr_expect_eq(access_slide(&pool, key.hash, hit.extent, hit.offset,
+	    then.ms, then.ms + 9, then), MISS, "it is over");
+	cr_assert_eq(epoch_purge_all(&pool, EPOCH_KIND_HARD, &number), OK);
+	cr_expect_eq(access_slide(&pool, key.hash, hit.extent, hit.offset,
+	    then.ms, then.ms + 9, now), MISS, "it is purged");
+	hit.head = entry_load(test_pool_entry(&pool, &key));
+	cr_expect_eq(entry_expiry_ms(&hit.head, hit.head.hard), then.ms);
+	cr_expect_eq(test_pool_stat(&pool, STAT_slides), 0);
 	EXPECT_SOUND(&pool);
 }
 

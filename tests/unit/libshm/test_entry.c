@@ -25,6 +25,7 @@ full_head(void)
 		.key_bytes = KEY_MAX_BYTES,
 		.tag_count = TAGS_MAX,
 		.flags = ENTRY_USER_FLAGS,
+		.cost_ms = 65535,
 	};
 }
 
@@ -48,6 +49,7 @@ Test(entry, every_field_comes_back_at_its_largest)
 	cr_expect_eq(back.key_bytes, KEY_MAX_BYTES);
 	cr_expect_eq(back.tag_count, TAGS_MAX);
 	cr_expect_eq(back.flags, ENTRY_USER_FLAGS);
+	cr_expect_eq(back.cost_ms, 65535);
 	cr_expect_arr_eq(memory + 48, tags, sizeof(tags));
 	cr_expect_arr_eq(memory + 48 + 256, key, sizeof(key));
 	cr_expect_arr_eq(memory + 48 + 256 + 1024, "value", 5);
@@ -66,7 +68,7 @@ Test(entry, a_changed_bit_of_what_never_changes_breaks_the_sum)
 		struct entry_head back;
 
 		if (bit / 64 == 4 || bit / 64 == 5) {
-			continue;	/* expiries and epoch */
+			continue;	/* expiries, epoch and cost */
 		}
 		memory[bit / 8] ^= (uint8_t)(1u << (bit % 8));
 		back = entry_load(entry);
@@ -89,6 +91,10 @@ Test(entry, expiry_epoch_and_a_counter_lie_outside_the_sum)
 	head.value_bytes = sizeof(number);
 	entry_write(entry, &head, NULL, "key", &number);
 	entry_store_expiry(entry, 1, 2);
+	entry_store_epoch(entry, UINT64_MAX);
+	head = entry_load(entry);
+	cr_expect_eq(head.cost_ms, 65535);
+	cr_expect_eq(head.epoch, (1ull << ENTRY_EPOCH_BITS) - 1);
 	entry_store_epoch(entry, 3);
 	number = 99;
 	memcpy(memory + entry_value_at(&head), &number, sizeof(number));
@@ -96,6 +102,7 @@ Test(entry, expiry_epoch_and_a_counter_lie_outside_the_sum)
 	cr_expect_eq(head.soft, 1);
 	cr_expect_eq(head.hard, 2);
 	cr_expect_eq(head.epoch, 3);
+	cr_expect_eq(head.cost_ms, 65535, "it stays with the value");
 	cr_expect(entry_checksum_ok(entry, &head));
 }
 

@@ -101,6 +101,7 @@ expect_tables_apart(const struct geometry *g)
 		{ g->pins_offset, extents * g->pin_stride * 2 },
 		{ g->ghosts_offset, shards * g->ghost_words * 4 },
 		{ g->marks_offset, shards * g->mark_words * 8 },
+		{ g->flights_offset, shards * g->flights_stride },
 	};
 
 	expect_apart(public, sizeof(public) / sizeof(public[0]),
@@ -149,6 +150,34 @@ Test(geometry, shards_are_a_power_of_two_that_leaves_each_64_extents)
 	}
 	cr_expect_eq(made(64 * GIB, 0, 4).shard_count, 16);
 	cr_expect_eq(made(4 * MIB, 0, 64).shard_count, 1);
+}
+
+Test(geometry, a_pool_has_room_for_the_flights_asked_for)
+{
+	struct geometry g;
+
+	for (unsigned i = 0; i < SHAPES; i++) {
+		g = made(shapes[i].pool_bytes, shapes[i].extent_bytes,
+		    shapes[i].workers);
+		cr_expect_geq(g.flights_per_shard * g.shard_count,
+		    FLIGHTS_DEFAULT, "shape %u", i);
+		cr_expect_geq(g.flights_per_shard, FLIGHTS_SHARD_MIN);
+		cr_expect_geq(g.flights_stride,
+		    flight_bytes(g.flights_per_shard));
+	}
+	cr_assert_eq(geometry_compute_for(&g, 64 * GIB, 0, 64, 100), OK);
+	cr_expect_eq(g.flights_per_shard, FLIGHTS_SHARD_MIN);
+	cr_expect(geometry_valid(&g, g.segment_bytes));
+	cr_assert_eq(geometry_compute_for(&g, 64 * GIB, 0, 4, 20001), OK);
+	cr_expect_eq(g.flights_per_shard, 1251, "in 16 shards");
+	cr_expect(geometry_valid(&g, g.segment_bytes));
+	cr_assert_eq(geometry_compute_for(&g, 4 * MIB, 0, 1, FLIGHTS_MAX),
+	    OK);
+	cr_expect(geometry_valid(&g, g.segment_bytes));
+	cr_expect_eq(geometry_compute_for(&g, 4 * MIB, 0, 1,
+	    FLIGHTS_MAX + 1), INVALID);
+	cr_expect_eq(geometry_compute_for(&g, 4 * MIB, 0, 1, UINT32_MAX),
+	    INVALID);
 }
 
 Test(geometry, largest_value_is_a_64th_of_the_pool_or_one_extent)

@@ -157,7 +157,7 @@ Test(verify, i5_no_place_is_linked_twice)
 		slot = index_walk_next(&walk);
 		cr_assert_not_null(slot);
 	}
-	atomic_store(slot, word | SLOT_REFRESH);
+	atomic_store(slot, word ^ 1ull << SLOT_COUNT_SHIFT);
 	EXPECT_FAULTS(5, 8);
 	atomic_store(slot, 0);
 	EXPECT_SOUND(&pool);
@@ -251,5 +251,29 @@ Test(verify, i8_the_books_are_what_the_index_says)
 	atomic_fetch_add(&pool.shards[0].entry_count, 1);
 	EXPECT_FAULTS(8);
 	atomic_fetch_sub(&pool.shards[0].entry_count, 1);
+	EXPECT_SOUND(&pool);
+}
+
+Test(verify, i14_flights_are_in_their_lists)
+{
+	struct flight_table table;
+
+	begin();
+	table = pool_flights(&pool, 0);
+	table.state->used++;
+	EXPECT_FAULTS(14);
+	table.state->used--;
+	table.flights[1].state = FLIGHT_LEADING;
+	EXPECT_FAULTS(14);
+	table.flights[1].state = FLIGHT_FREE;
+	EXPECT_SOUND(&pool);
+}
+
+Test(verify, i15_a_refresh_bit_has_a_flight)
+{
+	begin();
+	atomic_fetch_or(slot_of(7), SLOT_REFRESH);
+	EXPECT_FAULTS(15);
+	atomic_fetch_and(slot_of(7), ~SLOT_REFRESH);
 	EXPECT_SOUND(&pool);
 }

@@ -35,16 +35,23 @@ Test(client_table, gives_each_client_a_row_until_it_is_full)
 	fixture_destroy(heritage);
 }
 
-Test(client_table, takes_the_rows_of_a_dead_worker)
+Test(client_table, keeps_the_rows_of_a_dead_worker_until_they_are_let_go)
 {
 	struct heritage *heritage = fixture_create();
 	struct control_client *row;
+	uint32_t at = 0;
 
 	for (int i = 0; i < FIXTURE_CLIENTS; i++) {
 		cr_assert_eq(claim(heritage->control, 1, 1, &row), OK);
 	}
 	heritage->control->processes[1].incarnation = 2;
 	cr_assert_eq(client_table_count(heritage->control), 0);
+	cr_assert_eq(claim(heritage->control, 0, 1, &row), FULL);
+	cr_assert_eq(client_table_adopt(heritage->control, 0, 1, 1000, &at,
+	    &row), OK);
+	cr_assert_not_null(row);
+	cr_assert_not(client_table_in_use(heritage->control, row));
+	client_table_release(row);
 	cr_assert_eq(claim(heritage->control, 0, 1, &row), OK);
 	cr_assert_eq(row->requests, 0);
 	cr_assert(client_table_in_use(heritage->control, row));

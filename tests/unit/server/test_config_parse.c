@@ -116,6 +116,88 @@ Test(config_parse, an_option_given_twice_is_an_error)
 	    "conf:3: workers: is set in line 1 already");
 }
 
+Test(config_parse, origins_are_sections_with_options_of_their_own)
+{
+	const struct origin_config *web = &draft.config.origins[1].config;
+
+	parse("origin web {\n\tlimit = 8\n\ttimeout = 2s\n"
+	    "\tbreaker = off\n\tbreaker_scope = partition\n"
+	    "\tmiss_flood = 0\n\tmiss_throttle = on\n}\n"
+	    "origin bare {}\n");
+	cr_assert_eq(draft.error_count, 0, "%s", first_error());
+	cr_assert_eq(draft.config.origin_count, 3);
+	cr_assert_str_eq(draft.config.origins[0].name, "default");
+	cr_assert_str_eq(draft.config.origins[1].name, "web");
+	cr_assert_str_eq(draft.config.origins[2].name, "bare");
+	cr_assert_eq(web->limiter.limit, 8);
+	cr_assert_eq(web->limiter.permit_ms, 2000);
+	cr_assert_eq(web->breaker.enabled, 0);
+	cr_assert_eq(web->breaker_by_partition, 1);
+	cr_assert_eq(web->missrate.enabled, 0);
+	cr_assert_eq(web->missrate.throttle, 1);
+	cr_assert_eq(draft.origin_sources[1][CONFIG_ORIGIN_OPTION_timeout],
+	    3);
+	cr_assert_eq(draft.config.origins[2].config.limiter.limit, 64);
+	cr_assert_eq(draft.config.origins[2].config.missrate.enabled, 1);
+}
+
+Test(config_parse, errors_in_an_origin_name_it_and_what_was_meant)
+{
+	parse("origin web {\n"
+	    "\tlimti = 8\n"
+	    "\tlimit = 0\n"
+	    "\tbreaker = maybe\n"
+	    "\tbreaker_scope = host\n"
+	    "\tqueue_wait = 5\n"
+	    "\tmiss_flood = -1\n"
+	    "\treserve = 91\n"
+	    "\ttimeout = 1s\n"
+	    "\ttimeout = 2s\n"
+	    "}\n");
+	cr_assert_eq(draft.error_count, 8, "%u, first %s", draft.error_count,
+	    first_error());
+	cr_expect(complains("conf:2: there is no option limti of an origin: "
+	    "did you mean limit?"));
+	cr_expect(complains("conf:3: origin web: limit: '0' is outside 1 to "
+	    "65536"));
+	cr_expect(complains("conf:4: origin web: breaker: 'maybe' is neither "
+	    "on nor off"));
+	cr_expect(complains("conf:5: origin web: breaker_scope: 'host' is "
+	    "neither partition nor origin"));
+	cr_expect(complains("conf:6: origin web: queue_wait: '5' is no time: "
+	    "a number with ms, s, m or h"));
+	cr_expect(complains("conf:7: origin web: miss_flood: '-1' is no whole "
+	    "number"));
+	cr_expect(complains("conf:8: origin web: reserve: '91' is outside 0 "
+	    "to 90"));
+	cr_expect(complains("conf:10: origin web: timeout: is set in line 9 "
+	    "already"));
+}
+
+Test(config_parse, more_origins_than_there_are_places_are_an_error)
+{
+	char text[ORIGINS_MAX * 20] = "";
+
+	for (unsigned i = 1; i <= ORIGINS_MAX; i++) {
+		size_t at = strlen(text);
+
+		(void)snprintf(text + at, sizeof(text) - at,
+		    "origin o%u {}\n", i);
+		if (i == ORIGINS_MAX - 1) {
+			parse(text);
+			cr_assert_eq(draft.error_count, 0, "%s",
+			    first_error());
+		}
+	}
+	parse(text);
+	cr_assert_eq(draft.config.origin_count, ORIGINS_MAX);
+	cr_assert_eq(draft.error_count, 1);
+	parse("origin \"a b\" {}\n");
+	cr_assert_eq(draft.error_count, 1);
+	parse("origin a {}\norigin a {}\n");
+	cr_assert_eq(draft.error_count, 1);
+}
+
 Test(config_parse, a_pool_given_twice_is_an_error)
 {
 	parse("pool a {}\npool b {}\npool a {}\n");

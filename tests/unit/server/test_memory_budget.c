@@ -132,8 +132,9 @@ Test(memory_budget, is_the_sum_of_its_parts)
 	cr_assert_eq(geometry_compute(&geometry, 64u << 20, 0, 3), OK);
 	cr_assert_eq(budget.segment_bytes[1], geometry.segment_bytes);
 	cr_assert_eq(budget.private_bytes[1], geometry.private_bytes);
-	cr_assert_eq(budget.control_bytes, sizeof(struct control) +
+	cr_assert_geq(budget.control_bytes, sizeof(struct control) +
 	    100 * sizeof(struct control_client));
+	cr_assert_eq(budget.origins_bytes, 0);
 	cr_assert_eq(budget.start_bytes, budget.segment_bytes[0] +
 	    budget.segment_bytes[1] + budget.private_bytes[0] +
 	    budget.private_bytes[1] + budget.control_bytes +
@@ -155,4 +156,31 @@ Test(memory_budget, a_pool_without_a_layout_is_invalid)
 	struct memory_budget budget;
 
 	cr_assert_eq(memory_budget_compute(&budget, &config), INVALID);
+}
+
+Test(memory_budget, has_the_origins_and_room_for_their_flights)
+{
+	static struct config config = {
+		.workers = 1, .max_clients = 1, .ring_bytes = 65536,
+		.pool_count = 1, .pools = { { .memory_bytes = 8u << 20 } },
+	};
+	struct memory_budget with, without;
+
+	cr_assert_eq(memory_budget_compute(&without, &config), OK);
+	cr_assert_eq(memory_budget_flights(&config), FLIGHTS_DEFAULT);
+	config.origin_count = 2;
+	for (int i = 0; i < 2; i++) {
+		origin_config_init(&config.origins[i].config);
+		config.origins[i].config.limiter.limit = 1000;
+		config.origins[i].config.limiter.places = 60000;
+		origin_config_derive(&config.origins[i].config);
+	}
+	cr_assert_eq(memory_budget_flights(&config), 2 * 61000);
+	cr_assert_eq(memory_budget_compute(&with, &config), OK);
+	cr_assert_eq(with.origins_bytes, 2 * origin_bytes(
+	    &config.origins[0].config));
+	cr_assert_geq(with.control_bytes, without.control_bytes +
+	    with.origins_bytes);
+	cr_assert_gt(with.private_bytes[0], without.private_bytes[0]);
+	cr_assert_eq(with.segment_bytes[0], without.segment_bytes[0]);
 }

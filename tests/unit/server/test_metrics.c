@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon_fixture.h"
+#include "origins_fixture.h"
 
 /* The document; the caller frees. */
 static char *
@@ -17,8 +18,10 @@ write_document(const struct heritage *heritage)
 	FILE *out = open_memstream(&text, &length);
 
 	cr_assert_not_null(out);
-	metrics_write(out, heritage, fixture_at(5));
+	metrics_write(out, heritage, origins_fixture_create(),
+	    FIXTURE_ORIGINS, fixture_at(5));
 	cr_assert_eq(fclose(out), 0);
+	origins_fixture_destroy();
 	return text;
 }
 

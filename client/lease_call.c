@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: ISC */
+
+/*
+ * Blocking calls for leases and permits.
+ */
+#include "lease_call.h"
+
+#include "handle.h"
+#include "lane.h"
+#include "lease_parts.h"
+
+#include <string.h>
+
+static int
+say(struct lane *lane, const struct answer *answer)
+{
+	if (answer->status >= 0) {
+		return answer->status;
+	}
+	if (lease_has_answer(answer->status)) {
+		return lane_fail_plain(lane, answer->status);
+	}
+	return lane_fail(lane, answer->status, "%.*s", (int)answer->length,
+	    (const char *)answer->body);
+}
+
+/* A grant: after a reconnect it is to be claimed. */
+static void
+note_grant(struct weir *handle)
+{
+	(void)pthread_mutex_lock(&handle->lock);
+	handle->attach.holds = true;
+	channel_unlock(handle);
+}
+
+int
+lease_ask(struct weir *handle, struct lane *lane, const void *key,
+    size_t key_length, const struct weir_fetch_options *options,
+    const struct lease_ask *ask, struct weir_lease *lease, uint32_t *mode)
+{
+	struct wire_lease_answer said;
+	struct request request;
+	struct answer answer;
+	int result;
+
+	memset(lease, 0, sizeof(*lease));
+	lease->reason = "";
+	*mode = 0;
+	lease_make(&request, key, key_length, options, ask);
+	result = channel_call_long(handle, lane, &request, &answer,
+	    deadline_after(handle->timeout_ms + (ask->no_wait ? 0 :
+	    request.lease.wait_ms)));
+	if (result != OK) {
+		return result;
+	}
+	if (!lease_read_answer(&answer, &said)) {
+		return lane_fail(lane, CORRUPT, "the answer makes no sense");
+	}
+	lease_put(&said, answer.status, lease);
+	*mode = said.mode;
+	if (said.token != 0 || said.permit.number != 0) {
+		note_grant(handle);
+	}
+	return say(lane, &answer);
+}
+
+int
+weir_lease(struct weir *handle, const void *key, size_t key_length,
+    uint64_t seen_version, const struct weir_fetch_options *options,
+    struct weir_lease *lease)
+{
+	static const struct weir_fetch_options plain =
+	    WEIR_FETCH_OPTIONS_INIT;
+	struct lane *lane = lane_of(handle);
+	struct lease_ask ask = { .seen_version = seen_version };
+	uint32_t mode;
+
+	if (lane == NULL) {
+		return WEIR_NO_MEMORY;
+	}
+	if (options == NULL) {
+		options = &plain;
+	}
+	if (!lease_options_are_sound(options)) {
+		return lane_fail_plain(lane, INVALID);
+	}
+	ask.no_wait = options->no_wait != 0;
+	return lease_ask(handle, lane, key, key_length, options, &ask, lease,
+	    &mode);
+}
+
+bool
+lease_is_alone(const struct weir_lease *lease)
+{
+	return lease->secret[SECRET_TOKEN] == 0;
+}
+
+int
+lease_fill_in(struct weir *handle, struct lane *lane,
+    struct weir_lease *lease, const void *key, size_t key_length,
+    const void *value, size_t length, const struct weir_set_options *options,
+    uint64_t *version)
+{
+	struct request request;
+	struct answer answer;
+	int result;
+
+	if (version != NULL) {
+		*version = 0;
+	}
+	if (!lease_make_fill(&request, lease, key, key_length, value, length,
+	    options, &result)) {
+		return lane_fail_plain(lane, result);
+	}
+	result = channel_call(handle, lane, &request, &answer);
+	if (result == OK && answer.length != sizeof(uint64_t)) {
+		return lane_fail(lane, CORRUPT, "the answer makes no sense");
+	}
+	if (result == OK && version != NULL) {
+		*version = wire_get_u64(answer.body);
+	}
+	return result;
+}
+
+int
+weir_lease_fill(struct weir *handle, struct weir_lease *lease,
+    const void *key, size_t key_length, const void *value, size_t length,
+    const struct weir_set_options *options, uint64_t *version)
+{
+	struct lane *lane = lane_of(handle);
+
+	return lane == NULL ? WEIR_NO_MEMORY : lease_fill_in(handle, lane,
+	    lease, key, key_length, value, length, options, version);
+}
+
+static int
+call_end(struct weir *handle, const struct request *request, bool given)
+{
+	struct lane *lane = lane_of(handle);
+	struct answer answer;
+
+	if (lane == NULL) {
+		return WEIR_NO_MEMORY;
+	}
+	if (request->end.outcome > WEIR_NEUTRAL) {
+		return lane_fail_plain(lane, INVALID);
+	}
+	return given ? channel_call(handle, lane, request, &answer) : WEIR_OK;
+}
+
+int
+weir_lease_fail(struct weir *handle, struct weir_lease *lease,
+    const void *key, size_t key_length, enum weir_outcome outcome, int code,
+    uint32_t back_off_ms)
+{
+	struct request request;
+	bool given = lease_make_end(&request, FRAME_FAIL, lease, key,
+	    key_length, outcome, code, back_off_ms);
+
+	return call_end(handle, &request, given);
+}
+
+int
+weir_lease_uncacheable(struct weir *handle, struct weir_lease *lease,
+    const void *key, size_t key_length, uint32_t for_ms)
+{
+	struct request request;
+	bool given = lease_make_end(&request, FRAME_UNCACHEABLE, lease, key,
+	    key_length, WEIR_SUCCESS, 0, for_ms);
+
+	return call_end(handle, &request, given);
+}
+
+int
+weir_permit_acquire(struct weir *handle, const struct weir_origin *origin,
+    uint32_t wait_ms, struct weir_permit *permit)
+{
+	struct lane *lane = lane_of(handle);
+	struct wire_lease_answer said;
+	struct request request;
+	struct answer answer;
+	int result;
+
+	memset(permit, 0, sizeof(*permit));
+	permit->reason = "";
+	if (lane == NULL) {
+		return WEIR_NO_MEMORY;
+	}
+	lease_make_permit(&request, origin, wait_ms);
+	if (request.name[0] == 0) {
+		return lane_fail(lane, INVALID, "a permit needs an origin");
+	}
+	result = channel_call_long(handle, lane, &request, &answer,
+	    deadline_after(handle->timeout_ms + wait_ms));
+	if (result != OK) {
+		return result;
+	}
+	if (!lease_read_answer(&answer, &said)) {
+		return lane_fail(lane, CORRUPT, "the answer makes no sense");
+	}
+	lease_put_permit(&said, answer.status, permit);
+	if (answer.status == OK) {
+		note_grant(handle);
+	}
+	return say(lane, &answer);
+}
+
+int
+weir_permit_release(struct weir *handle, struct weir_permit *permit,
+    enum weir_outcome outcome)
+{
+	struct request request;
+
+	if (!lease_make_release(&request, permit, outcome)) {
+		return WEIR_LEASE_LOST;
+	}
+	return call_end(handle, &request, true);
+}
