@@ -154,8 +154,8 @@ cmd_mode(struct command_context *context, const struct command *command,
 	}
 	if (strcmp(arguments.words[1], MODE_BYPASS) == 0 &&
 	    arguments.values[ARGUMENT_YES] == NULL) {
-		(void)snprintf(question, sizeof(question), "Let every read "
-		    "of origin %s go to it, past the cache",
+		(void)snprintf(question, sizeof(question), "Have each miss "
+		    "of origin %s computed apart, and store none",
 		    arguments.words[0]);	/* a cut text is still one */
 		result = confirm_ask(context, command, question);
 	}

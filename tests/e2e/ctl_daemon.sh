@@ -156,12 +156,48 @@ expect mem 0 -c mem
 says mem_has_a_total '^total +[0-9.]+ MiB$'
 expect verify 0 -c verify
 says verify_finds_no_fault '^faults +0$'
+# Origins: there is always the one called default.
+expect origins 0 -c origins
+says origins_has_the_default '^default +closed +normal +64 +0 +0 +0 +0$'
+expect limiter_set 0 -c 'limiter set default 32 --reason "a test"'
+says limiter_set_says_what_was '^was +64$'
+expect limiter_show 0 -c 'limiter show default'
+says the_limit_is_another '^limit now +32$'
+expect a_limit_of_0_is_2 2 -c 'limiter set default 0'
+expect a_limit_of_too_much_is_2 2 -c 'limiter set default 65537'
+expect no_such_origin_is_3 3 -c 'limiter set no 3'
+expect trip 0 -c 'breaker trip default --yes'
+says trip_opens '^is +open$'
+expect hold_open 0 -c 'breaker hold default open 1h --yes'
+expect breaker_list 0 -c 'breaker list default'
+says a_held_breaker_has_an_end '^held for +(1 h 0 min|59 min [0-9]+ s)$'
+expect an_open_breaker_is_degraded 7 -c status
+says status_names_the_origin 'breaker of origin default is open'
+expect hold_closed 0 -c 'breaker hold default closed 1h'
+expect held_closed_is_ready 0 -c status
+expect hold_end 0 -c 'breaker hold default end'
+expect reset 0 -c 'breaker reset default'
+expect reset_is_ready 0 -c status
+expect mode 0 -c 'mode default stale-on-error 1h'
+expect mode_is_shown 0 -c 'origins default'
+says mode_has_an_end '^mode ends in +(1 h 0 min|59 min 59 s)$'
+expect mode_normal 0 -c 'mode default normal'
+says mode_was '^was +stale-on-error$'
+expect leases 0 -c leases
+expect leases_of_no_pool_is_3 3 -c 'leases --pool no'
+changes=$(grep -c 'admin-change.*origin=default.*result=OK' "$dir/log")
+if [ "$changes" -eq 8 ] && grep -q 'reason="a test"' "$dir/log"; then
+	pass each_change_is_logged_once
+else
+	fail each_change_is_logged_once "$changes lines"
+fi
 expect all_as_json 0 --json -c pools -c status -c stats -c workers \
-    -c clients -c mem -c verify -c scan -c version -c ping
+    -c clients -c mem -c verify -c scan -c version -c ping -c origins \
+    -c 'limiter show' -c 'breaker list' -c leases
 if /usr/bin/python3 -c '
 import json, sys
 lines = [json.loads(line) for line in open(sys.argv[1])]
-sys.exit(len(lines) != 10 or any(l["version"] != 1 for l in lines))
+sys.exit(len(lines) != 14 or any(l["version"] != 1 for l in lines))
 ' "$dir/out"; then
 	pass json_is_versioned
 else

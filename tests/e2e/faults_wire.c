@@ -117,9 +117,10 @@ send_huge_lengths(struct misdeed_stage *stage)
 				.length = lengths[i],
 			};
 			int fd = raw_hello(&stage->scene, NULL);
-			/* A SET up to the largest pool (1T) is taken and
+			/* A SET or FILL up to the largest pool is taken and
 			 * answered, it needs no memory. */
-			bool is_skipped = type == FRAME_SET &&
+			bool is_skipped = (type == FRAME_SET ||
+			    type == FRAME_FILL) &&
 			    lengths[i] <= UINT64_C(1) << 40;
 			bool fine;
 

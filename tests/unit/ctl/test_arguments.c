@@ -153,3 +153,70 @@ Test(arguments, read_durations)
 	    ARGUMENT_TTL, 7, &ms));
 	end(&f);
 }
+
+Test(arguments, know_which_options_have_a_value)
+{
+	cr_assert(arguments_has_value("--reason"));
+	cr_assert(arguments_has_value("--limit"));
+	cr_assert_not(arguments_has_value("--yes"));
+	cr_assert_not(arguments_has_value("--nope"));
+	cr_assert_not(arguments_has_value("reason"));
+}
+
+static void
+expect_word_number(const char *line, bool want_fine, uint64_t want)
+{
+	struct fixture f;
+	uint64_t value;
+
+	cr_assert(parse(&f, line, 1, 1));
+	cr_assert_eq(arguments_word_number(&f.arguments, &f.context, &command,
+	    0, "the number", &value), want_fine, "%s", line);
+	(void)fflush(f.context.messages);	/* to memory */
+	if (want_fine) {
+		cr_assert_eq(value, want, "%s", line);
+	} else {
+		cr_assert_not_null(strstr(f.said, "the number"), "%s", line);
+	}
+	end(&f);
+}
+
+Test(arguments, read_words_that_are_numbers)
+{
+	expect_word_number("0", true, 0);
+	expect_word_number("9223372036854775807", true, INT64_MAX);
+	expect_word_number("9223372036854775808", false, 0);
+	expect_word_number("-1", false, 0);
+	expect_word_number("7x", false, 0);
+	expect_word_number("''", false, 0);
+}
+
+static void
+expect_word_duration(const char *line, bool want_fine, uint64_t want)
+{
+	struct fixture f;
+	uint64_t ms;
+
+	cr_assert(parse(&f, line, 1, 1));
+	cr_assert_eq(arguments_word_duration(&f.arguments, &f.context,
+	    &command, 0, "the time", 60000, &ms), want_fine, "%s", line);
+	(void)fflush(f.context.messages);	/* to memory */
+	if (want_fine) {
+		cr_assert_eq(ms, want, "%s", line);
+	} else {
+		cr_assert_not_null(strstr(f.said, "at most 1 min"), "%s",
+		    line);
+	}
+	end(&f);
+}
+
+Test(arguments, read_words_that_are_durations_with_an_end)
+{
+	expect_word_duration("1ms", true, 1);
+	expect_word_duration("1m", true, 60000);
+	expect_word_duration("60001ms", false, 0);
+	expect_word_duration("0", false, 0);
+	expect_word_duration("0s", false, 0);
+	expect_word_duration("10", false, 0);
+	expect_word_duration("18446744073709551617ms", false, 0);
+}

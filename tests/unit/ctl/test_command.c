@@ -120,6 +120,15 @@ Test(command, answers_bad_usage_with_2_and_prints_no_result)
 		"trace replay @ --size 9 --policy",
 		"trace replay @ --size 9 --polic lru",
 		"trace replay @ --sizes 9", "trace replay @ b --size 9",
+		"breaker", "breaker nope", "origins a b", "limiter set o",
+		"limiter set o x", "limiter set o -1", "breaker trip --yes",
+		"breaker hold o", "breaker hold o open --yes",
+		"breaker hold o shut 1m", "breaker hold o open 25h --yes",
+		"breaker hold o open 0 --yes", "breaker hold o end 1m",
+		"mode o", "mode o nope 1m", "mode o bypass --yes",
+		"mode o normal 1m", "mode o stale-on-error 10",
+		"mode o stale-on-error 86400001ms", "leases x",
+		"leases --limit x", "limiter set o 1 --yes",
 	};
 	struct fixture f;
 
@@ -132,6 +141,17 @@ Test(command, answers_bad_usage_with_2_and_prints_no_result)
 		cr_expect_gt(f.said_length, said, "no message: %s", lines[i]);
 	}
 	cr_assert_eq(f.printed_length, 0u, "%s", f.printed);
+	close_shell(&f);
+}
+
+Test(command, names_the_verbs_that_begin_with_a_word)
+{
+	struct fixture f;
+
+	open_shell(&f);
+	cr_assert_eq(run_line(&f, "limiter nope"), CTL_USAGE);
+	cr_assert_str_eq(f.said, "weir-ctl: 'limiter nope' is no verb, but "
+	    "these are:\n  limiter set\n  limiter show\n", "%s", f.said);
 	close_shell(&f);
 }
 

@@ -33,13 +33,14 @@ complete(const char *line)
 
 Test(complete, offers_verbs_word_by_word)
 {
-	cr_assert_str_eq(complete(""), "clients del get help inspect mem "
-	    "ping pools purge quit scan set stats status touch trace verify "
-	    "version workers");
+	cr_assert_str_eq(complete(""), "breaker clients del get help inspect "
+	    "leases limiter mem mode origins ping pools purge quit scan set "
+	    "stats status touch trace verify version workers");
 	cr_assert_str_eq(complete("tr"), "trace");
 	cr_assert_str_eq(complete("p"), "ping pools purge");
 	cr_assert_str_eq(complete("trace "), "replay");
 	cr_assert_str_eq(complete("trace re"), "replay");
+	cr_assert_str_eq(complete("breaker "), "hold list reset trip");
 	cr_assert_str_eq(complete("nope "), "");
 	cr_assert_str_eq(complete("x"), "");
 }
@@ -56,6 +57,23 @@ Test(complete, offers_options_and_their_values)
 	cr_assert_str_eq(complete("purge --all --how "), "hard invalid soft");
 	/* Nobody was named who knows the pools. */
 	cr_assert_str_eq(complete("get k --pool "), "");
+}
+
+Test(complete, offers_words_by_their_place)
+{
+	cr_assert_str_eq(complete("mode o "), "bypass normal stale-on-error");
+	cr_assert_str_eq(complete("mode o s"), "stale-on-error");
+	cr_assert_str_eq(complete("mode o bypass "), "");
+	cr_assert_str_eq(complete("breaker hold o "), "closed end open");
+	/* Options, and their values, have no place. */
+	cr_assert_str_eq(complete("mode --yes --reason why o b"), "bypass");
+	cr_assert_str_eq(complete("mode --reason=why o b"), "bypass");
+	cr_assert_str_eq(complete("mode o --reason "), "");
+	cr_assert_str_eq(complete("mode o --"), "--reason --yes");
+	/* Nobody was named who knows the origins. */
+	cr_assert_str_eq(complete("mode "), "");
+	cr_assert_str_eq(complete("origins "), "");
+	cr_assert_str_eq(complete("origins -"), "");
 }
 
 Test(complete, leaves_files_and_broken_lines_alone)
