@@ -19,16 +19,9 @@
 void
 channel_init(struct channel *channel)
 {
-	pthread_condattr_t attr;
-
 	memset(channel, 0, sizeof(*channel));
 	wire_init(&channel->wire);
 	channel->bell = -1;
-	/* These fail on systems without a monotonic clock alone. */
-	(void)pthread_condattr_init(&attr);
-	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&channel->turn, &attr);
-	(void)pthread_condattr_destroy(&attr);
 }
 
 void
@@ -146,7 +139,6 @@ channel_drop(struct weir *handle)
 	struct channel *channel = &handle->channel;
 	struct pending *pending;
 
-	channel_rouse(channel);
 	wire_close(&channel->wire);
 	ring_out_drop(handle);
 	while ((pending = pending_take_first(&channel->waiting)) != NULL) {
@@ -155,6 +147,9 @@ channel_drop(struct weir *handle)
 		} else if (!pending->answer->arrived) {
 			pending->answer->status = CLOSED;
 			pending->answer->arrived = true;
+			if (pending->turn != NULL) {
+				channel_rouse(channel, pending);
+			}
 		}
 	}
 }
@@ -239,8 +234,8 @@ dispatch(struct weir *handle)
 	pending_remove(&channel->waiting, pending);
 	if (pending->answer != NULL) {
 		give_answer(wire, pending->answer);
-		if (pending->shared) {
-			channel_rouse(channel);
+		if (pending->turn != NULL) {
+			channel_rouse(channel, pending);
 		}
 	} else {
 		if (pending->take != NULL) {

@@ -37,7 +37,7 @@ struct pending {
 	uint64_t	id;
 	enum frame_type	type;
 	struct answer	*answer;	/* blocking: on the caller's stack */
-	bool		shared;		/* waits without the lock */
+	pthread_cond_t	*turn;		/* waits without the lock; else NULL */
 	/* started LEASE, PERMIT: called before done, with its answer */
 	void		(*take)(void *taker, const struct answer *answer);
 	void		*taker;
@@ -59,11 +59,10 @@ struct channel {
 	struct pending_queue finished;	/* done is to be called */
 	/*
 	 * Long waits.  One thread at a time polls the socket, without the
-	 * lock; the others sleep on turn.  Whoever takes the answer of a
-	 * shared request, or drops the channel, rouses them all.
+	 * lock; the others sleep, each on its own turn.  Whoever takes the
+	 * answer of one, or drops the channel, wakes that one or all.
 	 */
-	pthread_cond_t	turn;
-	bool		polling;
+	const struct pending *poller;	/* NULL: nobody */
 	int		bell;		/* eventfd beside the socket; -1 none */
 	/* any thread, atomic: ring when the lock is free */
 	_Atomic bool	doorbell_due;
@@ -120,8 +119,9 @@ int	channel_call_long(struct weir *handle, struct lane *lane,
     const struct request *request, struct answer *answer,
     struct deadline deadline);
 
-/* An answer of a shared request came, or the channel is dropped. */
-void	channel_rouse(struct channel *channel);
+/* The answer of this one came, or the channel is dropped; it has a turn. */
+void	channel_rouse(struct channel *channel,
+    const struct pending *pending);
 
 /* Queue a request whose answer goes to done; connects if need be. */
 int	channel_start(struct weir *handle, struct lane *lane,

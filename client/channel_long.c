@@ -6,16 +6,16 @@
  *
  *	waiter, holds the lock			who takes the answer
  *	l1 arrived: done			a1 arrived = true
- *	l2 nobody polls: polling = true,	a2 broadcast turn
- *	   unlock, poll socket and bell,	a3 polling: ring the bell
- *	   lock, polling = false, broadcast	   (all under the lock)
- *	   turn, receive; l1
+ *	l2 nobody polls: be the poller,		a2 it is the poller's: ring
+ *	   unlock, poll socket and bell,	   the bell; else signal its
+ *	   lock, be it no more, receive; l1	   turn (under the lock)
  *	l3 somebody polls: sleep on turn; l1
+ *	l4 done, and nobody polls: signal the turn of another waiter
  *
  * A short call of another thread may take the poller's answer off the socket:
- * the bell ends its poll.  A poller that leaves wakes the others, of whom one
- * polls on.  The descriptor that is polled may be closed meanwhile: that is
- * channel_drop(), which rouses first.
+ * the bell ends its poll.  A poller that leaves wakes one other, who polls on
+ * (l4).  The descriptor that is polled may be closed meanwhile: that is
+ * channel_drop(), which rouses all.
  */
 #include "channel.h"
 
@@ -34,15 +34,43 @@
 #define LONG_TRIES	16
 
 void
-channel_rouse(struct channel *channel)
+channel_rouse(struct channel *channel, const struct pending *pending)
 {
 	static const uint64_t one = 1;
 
-	(void)pthread_cond_broadcast(&channel->turn);
-	if (channel->polling && write(channel->bell, &one, sizeof(one)) < 0) {
+	if (channel->poller != pending) {
+		(void)pthread_cond_signal(pending->turn);
+	} else if (write(channel->bell, &one, sizeof(one)) < 0) {
 		/* Full: it rings already. */
 		return;
 	}
+}
+
+/* l4: somebody has to poll for those who are left. */
+static void
+pass_turn(struct channel *channel)
+{
+	const struct pending *pending = channel->waiting.first;
+
+	while (pending != NULL && pending->turn == NULL) {
+		pending = pending->next;
+	}
+	if (pending != NULL && channel->poller == NULL) {
+		(void)pthread_cond_signal(pending->turn);
+	}
+}
+
+/* On the clock of deadlines. */
+static void
+make_turn(pthread_cond_t *turn)
+{
+	pthread_condattr_t attr;
+
+	/* These fail on systems without a monotonic clock alone. */
+	(void)pthread_condattr_init(&attr);
+	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(turn, &attr);
+	(void)pthread_condattr_destroy(&attr);
 }
 
 static bool
@@ -56,7 +84,8 @@ make_bell(struct channel *channel)
 
 /* l2.  OK or SYSTEM. */
 static enum result
-poll_unlocked(struct weir *handle, struct deadline deadline)
+poll_unlocked(struct weir *handle, const struct pending *pending,
+    struct deadline deadline)
 {
 	struct channel *channel = &handle->channel;
 	bool queued = wire_queued_bytes(&channel->wire) > 0;
@@ -76,12 +105,11 @@ poll_unlocked(struct weir *handle, struct deadline deadline)
 	left_ns = deadline.ns > now_ns ? deadline.ns - now_ns : 0;
 	left.tv_sec = (time_t)(left_ns / CLOCK_NS_PER_S);
 	left.tv_nsec = (long)(left_ns % CLOCK_NS_PER_S);
-	channel->polling = true;
+	channel->poller = pending;
 	channel_unlock(handle);
 	(void)ppoll(watched, 2, &left, NULL);
 	(void)pthread_mutex_lock(&handle->lock);
-	channel->polling = false;
-	(void)pthread_cond_broadcast(&channel->turn);
+	channel->poller = NULL;
 	if ((watched[1].revents & POLLIN) != 0 &&
 	    read(channel->bell, &rings, sizeof(rings)) < 0) {
 		/* Another has read it: then there is nothing to miss. */
@@ -91,22 +119,24 @@ poll_unlocked(struct weir *handle, struct deadline deadline)
 }
 
 static void
-sleep_for_turn(struct weir *handle, struct deadline deadline)
+sleep_for_turn(struct weir *handle, const struct pending *pending,
+    struct deadline deadline)
 {
 	struct timespec until = {
 		.tv_sec = (time_t)(deadline.ns / CLOCK_NS_PER_S),
 		.tv_nsec = (long)(deadline.ns % CLOCK_NS_PER_S),
 	};
 
-	(void)pthread_cond_timedwait(&handle->channel.turn, &handle->lock,
-	    &until);
+	(void)pthread_cond_timedwait(pending->turn, &handle->lock, &until);
 }
 
 /* Under the lock, until the answer is there. */
 static enum result
-await(struct weir *handle, const bool *arrived, struct deadline deadline)
+await(struct weir *handle, const struct pending *pending,
+    struct deadline deadline)
 {
 	struct channel *channel = &handle->channel;
+	const bool *arrived = &pending->answer->arrived;
 
 	while (!*arrived) {
 		enum result result;
@@ -114,11 +144,11 @@ await(struct weir *handle, const bool *arrived, struct deadline deadline)
 		if (deadline_is_over(deadline)) {
 			return TIMEOUT;
 		}
-		if (channel->polling) {
-			sleep_for_turn(handle, deadline);
+		if (channel->poller != NULL) {
+			sleep_for_turn(handle, pending, deadline);
 			continue;
 		}
-		(void)poll_unlocked(handle, deadline);
+		(void)poll_unlocked(handle, pending, deadline);
 		if (*arrived || channel->wire.fd < 0) {
 			continue;
 		}
@@ -162,16 +192,18 @@ exchange_long(struct weir *handle, const struct request *request,
     struct answer *answer, struct deadline deadline)
 {
 	struct channel *channel = &handle->channel;
+	pthread_cond_t turn;
 	struct pending pending = {
 		.type = request->type,
 		.answer = answer,
-		.shared = true,
+		.turn = &turn,
 	};
 	enum result result = make_bell(channel) ? OK : SYSTEM;
 
 	if (result != OK) {
 		return result;
 	}
+	make_turn(&turn);
 	result = channel_send(handle, request, attach_pool(handle), &pending,
 	    deadline);
 	if (result != OK) {
@@ -179,13 +211,18 @@ exchange_long(struct weir *handle, const struct request *request,
 
 		/* Here, as pending lies on this stack. */
 		channel_drop(handle);
+		(void)pthread_cond_destroy(&turn);
 		return said ? OK : result;
 	}
-	result = await(handle, &answer->arrived, deadline);
+	result = await(handle, &pending, deadline);
 	if (result != OK) {
 		/* Not the channel's fault: others go on with it. */
 		pending_remove(&channel->waiting, &pending);
 		give_up(handle, pending.id);
+	}
+	pass_turn(channel);
+	(void)pthread_cond_destroy(&turn);
+	if (result != OK) {
 		return result;
 	}
 	return answer->status == CLOSED ? CLOSED : OK;

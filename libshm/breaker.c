@@ -173,7 +173,8 @@ static bool
 probe_is_taken(const struct breaker *breaker, struct boot_ms now)
 {
 	return breaker->state == BREAKER_HALF_OPEN &&
-	    breaker->probe_owner != 0 && now.ms < breaker->probe_deadline_ms;
+	    !FAULT(breaker_probe_twice) && breaker->probe_owner != 0 &&
+	    now.ms < breaker->probe_deadline_ms;
 }
 
 /* A probe that is under way tells soon; longer than open_ms is no use. */

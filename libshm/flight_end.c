@@ -202,6 +202,8 @@ flight_hand_over(const struct flight_table *table, uint32_t index,
 	}
 	if (worker < 64 && (workers >> worker & 1) != 0) {
 		flight->offered_worker = (uint8_t)worker;
+	} else if (FAULT(flight_offered_to_nobody)) {
+		flight->offered_worker = flight_next_worker(~workers, 63);
 	} else {
 		flight->offered_worker = flight_next_worker(workers,
 		    flight->state == FLIGHT_OFFERED ?

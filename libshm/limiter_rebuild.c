@@ -38,7 +38,8 @@ permit_is_over(struct limiter *limiter, const struct judge *judge,
 		limiter->state->swept++;
 		return true;
 	}
-	if (judge->now.ms >= permit->deadline_ms) {
+	if (judge->now.ms >= permit->deadline_ms &&
+	    !FAULT(limiter_keeps_overdue)) {
 		limiter->state->overdue++;
 		return true;
 	}
@@ -50,6 +51,7 @@ place_is_over(struct limiter *limiter, const struct judge *judge,
     const struct limiter_place *place)
 {
 	if (is_dead(judge, place->owner) || (judge->worker_dead != NULL &&
+	    !FAULT(limiter_keeps_places) &&
 	    judge->worker_dead(judge->arg, place->worker))) {
 		limiter->state->swept++;
 		return true;

@@ -99,8 +99,9 @@ lead_with_a_child(struct crowd_stage *stage, struct weir *handle,
 		if (pid == 0) {
 			(void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
 			crowd_set(&stage->crowd->go, 1);
-			/* Until the test is over. */
-			while (crowd_get(&stage->crowd->go) != 2) {
+			/* Until the test is over, or somebody cleared it. */
+			for (int i = 0; i < 400 && crowd_get(
+			    &stage->crowd->go) == 1; i++) {
 				crowd_pause_ms(5);
 			}
 			_exit(0);
