@@ -219,3 +219,53 @@ crowd_wait_origin(const struct crowd_stage *stage, const char *member,
 
 	return wait_until(origin_is_there, &wanted, DEADLINE_MS);
 }
+
+const char *crowd_key = "key";
+
+int
+crowd_compute(void *arg, struct weir_computed *computed)
+{
+	struct crowd *crowd = arg;
+
+	crowd_call(crowd, CROWD_COMPUTE_MS);
+	computed->value = "value";
+	computed->length = 5;
+	return WEIR_OK;
+}
+
+int
+crowd_fetch(struct crowd_stage *stage, struct weir *handle, uint32_t number,
+    const struct weir_fetch_options *options, weir_compute_fn fn)
+{
+	struct crowd_member *member = &stage->crowd->member[number];
+	struct weir_fetched fetched = { 0 };
+	char value[64];
+	int result = weir_fetch(handle, crowd_key, strlen(crowd_key), value,
+	    sizeof(value), options, fn, stage->crowd, &fetched);
+
+	if (result == WEIR_OK && (fetched.length != 5 ||
+	    memcmp(value, "value", 5) != 0)) {
+		result = WEIR_CORRUPT;
+	}
+	/* Relaxed: published by done. */
+	atomic_store_explicit(&member->result, result, memory_order_relaxed);
+	atomic_store_explicit(&member->code, fetched.code,
+	    memory_order_relaxed);
+	crowd_set(&member->done, 1);
+	return result;
+}
+
+uint32_t
+crowd_count(const struct crowd_stage *stage, uint32_t first, uint32_t count,
+    int result)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = first; i < first + count; i++) {
+		const struct crowd_member *member = &stage->crowd->member[i];
+
+		n += crowd_get(&member->done) != 0 && atomic_load_explicit(
+		    &member->result, memory_order_relaxed) == result;
+	}
+	return n;
+}

@@ -73,6 +73,22 @@ uint32_t crowd_get(const _Atomic uint32_t *word);
 void	crowd_set(_Atomic uint32_t *word, uint32_t value);
 uint32_t crowd_add(_Atomic uint32_t *word, uint32_t by);
 
+/* The callback that computes "value" in 20 ms; arg is the crowd. */
+#define CROWD_COMPUTE_MS	20u
+int	crowd_compute(void *arg, struct weir_computed *computed);
+
+/*
+ * Fetch crowd_key and keep what came of it for that member; a value that is
+ * not "value" is WEIR_CORRUPT.
+ */
+extern const char *crowd_key;
+int	crowd_fetch(struct crowd_stage *stage, struct weir *handle,
+    uint32_t number, const struct weir_fetch_options *options,
+    weir_compute_fn fn);
+/* Members that are done with that result. */
+uint32_t crowd_count(const struct crowd_stage *stage, uint32_t first,
+    uint32_t count, int result);
+
 /* A number of the first origin's JSON; UINT64_MAX: not to be had. */
 uint64_t crowd_origin_number(const struct crowd_stage *stage,
     const char *member);
