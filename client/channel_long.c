@@ -234,6 +234,7 @@ channel_call_long(struct weir *handle, struct lane *lane,
     struct deadline deadline)
 {
 	struct deadline connecting = deadline_after(handle->timeout_ms);
+	struct request again;
 	enum result result;
 
 	if (handle->disabled) {
@@ -258,6 +259,10 @@ channel_call_long(struct weir *handle, struct lane *lane,
 			break;
 		}
 		connecting = deadline_after(handle->timeout_ms);
+		/* What the lost one led is claimed: it is no deadlock. */
+		again = *request;
+		again.lease.thread = 0;
+		request = &again;
 	}
 	channel_unlock(handle);
 	channel_run_finished(handle);

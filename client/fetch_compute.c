@@ -147,6 +147,22 @@ life_of(const struct fetch *fetch, struct lane *lane,
 	return set;
 }
 
+/* OK, or why it was not stored: the lease is ended in any case. */
+static int
+store(struct fetch *fetch, struct lane *lane, struct weir_lease *lease,
+    const void *value, size_t length, const struct weir_set_options *set)
+{
+	int stored = lease_fill_in(fetch->handle, lane, lease, fetch->key,
+	    fetch->key_length, value, length, set, NULL);
+
+	if (!lease_is_alone(lease)) {
+		/* Options without sense: it is not used up. */
+		(void)weir_lease_uncacheable(fetch->handle, lease, fetch->key,
+		    fetch->key_length, 0);
+	}
+	return stored;
+}
+
 /* A value: stored, or not to be. */
 static int
 end_with_value(struct fetch *fetch, struct lane *lane,
@@ -169,9 +185,8 @@ end_with_value(struct fetch *fetch, struct lane *lane,
 		    UNCACHEABLE_MAX_MS ? computed->uncacheable_ms :
 		    UNCACHEABLE_MAX_MS);
 	} else {
-		said.stored = lease_fill_in(fetch->handle, lane, lease,
-		    fetch->key, fetch->key_length, computed->value,
-		    computed->length, &set, NULL);
+		said.stored = store(fetch, lane, lease, computed->value,
+		    computed->length, &set);
 	}
 	result = hand_over(fetch, computed);
 	said.why = result;
@@ -198,8 +213,7 @@ end_with_nothing(struct fetch *fetch, struct lane *lane,
 	} else if (lease != NULL) {
 		set.ttl_ms = fetch->options->negative_ttl_ms;
 		set.negative = 1;
-		said.stored = lease_fill_in(fetch->handle, lane, lease,
-		    fetch->key, fetch->key_length, NULL, 0, &set, NULL);
+		said.stored = store(fetch, lane, lease, NULL, 0, &set);
 	}
 	if (fetch->copy != NULL) {
 		free(*fetch->copy);

@@ -11,6 +11,9 @@
 
 #include <string.h>
 
+/* As the daemon's own for what it cannot store. */
+#define UNSENT_MARK_MS	1000u
+
 static int
 say(struct lane *lane, const struct answer *answer)
 {
@@ -33,6 +36,16 @@ note_grant(struct weir *handle)
 	channel_unlock(handle);
 }
 
+/* The daemon says when wait_ms are over; this is for one that says nothing. */
+static struct deadline
+answer_deadline(const struct weir *handle, uint32_t wait_ms)
+{
+	uint64_t left_ms = (uint64_t)handle->timeout_ms + wait_ms;
+
+	return deadline_after(left_ms < UINT32_MAX ? (uint32_t)left_ms :
+	    UINT32_MAX);
+}
+
 int
 lease_ask(struct weir *handle, struct lane *lane, const void *key,
     size_t key_length, const struct weir_fetch_options *options,
@@ -48,8 +61,8 @@ lease_ask(struct weir *handle, struct lane *lane, const void *key,
 	*mode = 0;
 	lease_make(&request, key, key_length, options, ask);
 	result = channel_call_long(handle, lane, &request, &answer,
-	    deadline_after(handle->timeout_ms + (ask->no_wait ? 0 :
-	    request.lease.wait_ms)));
+	    answer_deadline(handle, ask->no_wait ? 0 :
+	    request.lease.wait_ms));
 	if (result != OK) {
 		return result;
 	}
@@ -95,6 +108,27 @@ lease_is_alone(const struct weir_lease *lease)
 	return lease->secret[SECRET_TOKEN] == 0;
 }
 
+/*
+ * A value that is not even sent is as one that the daemon cannot store: those
+ * who wait compute their own, and the permit goes back.
+ */
+static int
+end_unsent(struct weir *handle, struct lane *lane,
+    const struct request *fill, int why)
+{
+	struct request request = {
+		.type = FRAME_UNCACHEABLE,
+		.key = fill->key,
+		.key_length = fill->key_length,
+		.end = fill->end,
+	};
+	struct answer answer;
+
+	request.end.note_ms = UNSENT_MARK_MS;
+	(void)channel_call(handle, lane, &request, &answer);
+	return lane_fail_plain(lane, (enum result)why);
+}
+
 int
 lease_fill_in(struct weir *handle, struct lane *lane,
     struct weir_lease *lease, const void *key, size_t key_length,
@@ -102,7 +136,7 @@ lease_fill_in(struct weir *handle, struct lane *lane,
     uint64_t *version)
 {
 	struct request request;
-	struct answer answer;
+	struct answer answer = { .arrived = false };
 	int result;
 
 	if (version != NULL) {
@@ -113,6 +147,9 @@ lease_fill_in(struct weir *handle, struct lane *lane,
 		return lane_fail_plain(lane, result);
 	}
 	result = channel_call(handle, lane, &request, &answer);
+	if (!answer.arrived && (result == TOO_LARGE || result == INVALID)) {
+		return end_unsent(handle, lane, &request, result);
+	}
 	if (result == OK && answer.length != sizeof(uint64_t)) {
 		return lane_fail(lane, CORRUPT, "the answer makes no sense");
 	}
@@ -191,7 +228,7 @@ weir_permit_acquire(struct weir *handle, const struct weir_origin *origin,
 		return lane_fail(lane, INVALID, "a permit needs an origin");
 	}
 	result = channel_call_long(handle, lane, &request, &answer,
-	    deadline_after(handle->timeout_ms + wait_ms));
+	    answer_deadline(handle, wait_ms));
 	if (result != OK) {
 		return result;
 	}

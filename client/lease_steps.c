@@ -61,12 +61,24 @@ weir_start_lease(struct weir *handle, const void *key, size_t key_length,
 	    done, arg);
 }
 
+/* What was not even queued is its caller's yet, to be ended once more. */
+static int
+put_back(struct weir_lease *lease, const struct weir_lease *before,
+    int result)
+{
+	if (result != OK) {
+		*lease = *before;
+	}
+	return result;
+}
+
 int
 weir_start_lease_fill(struct weir *handle, struct weir_lease *lease,
     const void *key, size_t key_length, const void *value, size_t length,
     const struct weir_set_options *options, weir_done_fn done, void *arg)
 {
 	struct lane *lane = lane_of(handle);
+	const struct weir_lease before = *lease;
 	struct request request;
 	int result;
 
@@ -77,7 +89,8 @@ weir_start_lease_fill(struct weir *handle, struct weir_lease *lease,
 	    options, &result)) {
 		return lane_fail_plain(lane, result);
 	}
-	return channel_start(handle, lane, &request, done, arg);
+	return put_back(lease, &before, channel_start(handle, lane, &request,
+	    done, arg));
 }
 
 static int
@@ -103,11 +116,13 @@ weir_start_lease_fail(struct weir *handle, struct weir_lease *lease,
     const void *key, size_t key_length, enum weir_outcome outcome, int code,
     uint32_t back_off_ms, weir_done_fn done, void *arg)
 {
+	const struct weir_lease before = *lease;
 	struct request request;
 	bool given = lease_make_end(&request, FRAME_FAIL, lease, key,
 	    key_length, outcome, code, back_off_ms);
 
-	return start_end(handle, &request, given, done, arg);
+	return put_back(lease, &before, start_end(handle, &request, given,
+	    done, arg));
 }
 
 int
@@ -115,11 +130,13 @@ weir_start_lease_uncacheable(struct weir *handle, struct weir_lease *lease,
     const void *key, size_t key_length, uint32_t for_ms, weir_done_fn done,
     void *arg)
 {
+	const struct weir_lease before = *lease;
 	struct request request;
 	bool given = lease_make_end(&request, FRAME_UNCACHEABLE, lease, key,
 	    key_length, WEIR_SUCCESS, 0, for_ms);
 
-	return start_end(handle, &request, given, done, arg);
+	return put_back(lease, &before, start_end(handle, &request, given,
+	    done, arg));
 }
 
 int
@@ -147,8 +164,13 @@ int
 weir_start_permit_release(struct weir *handle, struct weir_permit *permit,
     enum weir_outcome outcome, weir_done_fn done, void *arg)
 {
+	const struct weir_permit before = *permit;
 	struct request request;
 	bool given = lease_make_release(&request, permit, outcome);
+	int result = start_end(handle, &request, given, done, arg);
 
-	return start_end(handle, &request, given, done, arg);
+	if (result != OK) {
+		*permit = before;
+	}
+	return result;
 }

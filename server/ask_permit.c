@@ -53,10 +53,13 @@ timer_happened(void *arg)
 void
 ask_wait_until(struct ask *ask, uint64_t until_ms, struct boot_ms now)
 {
+	uint64_t left_ms = ask_left_ms(until_ms, now);
+
 	ask->in_frame = false;
 	/* One more: the clock of the loop may be a little behind. */
-	event_timer_start(ask->conn->worker->loop, &ask->timer,
-	    (uint32_t)ask_left_ms(until_ms, now) + 1, 0, timer_happened, ask);
+	event_timer_start(ask->conn->worker->loop, &ask->timer, (uint32_t)
+	    (left_ms < UINT32_MAX ? left_ms : UINT32_MAX - 1) + 1, 0,
+	    timer_happened, ask);
 }
 
 static void
@@ -90,6 +93,8 @@ ask_permit(struct ask *ask)
 	struct worker *worker = ask->conn->worker;
 	struct boot_ms now = clock_boot_now();
 	bool no_wait = (ask->want.flags & WIRE_NO_WAIT) != 0;
+	bool full = !no_wait && session->waits >= ASK_WAITS_MAX;
+	enum origin_answer answer;
 	struct origin_request request = {
 		.owner = session->holder,
 		.worker = limiter_worker(worker->heritage->process,
@@ -101,7 +106,7 @@ ask_permit(struct ask *ask)
 		    LIMITER_BACKGROUND : LIMITER_FOREGROUND,
 		.upload = (ask->want.flags & WIRE_UPLOAD) != 0,
 		.marked = ask->alone || (ask->want.flags & WIRE_MARKED) != 0,
-		.wait_ms = no_wait ? 0 :
+		.wait_ms = no_wait || full ? 0 :
 		    (uint32_t)ask_left_ms(ask->deadline_ms, now),
 		.hits = ask->want.hits,
 		.counts_as_miss = true,
@@ -112,8 +117,17 @@ ask_permit(struct ask *ask)
 		return;
 	}
 	session->origins_used |= 1ull << (ask->origin->index & 63);
-	go_on_with(ask, origin_acquire(ask->origin, &request,
-	    ask_random(), now, &ask->ticket), now);
+	answer = origin_acquire(ask->origin, &request, ask_random(), now,
+	    &ask->ticket);
+	if (full && answer == ORIGIN_SHED &&
+	    ask->ticket.refusal == LIMITER_NO_WAIT) {
+		origin_log_events(ask->origin, ask->ticket.events, now);
+		ask_stop_leading(ask, NULL);
+		ask_refuse_text(ask, BUSY,
+		    "the connection waits as often as it may");
+		return;
+	}
+	go_on_with(ask, answer, now);
 }
 
 /* The lease's time begins with the permit. */

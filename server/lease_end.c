@@ -38,13 +38,33 @@ give_permit_back(struct connection *conn, const struct wire_permit *permit,
 	return result;
 }
 
+/*
+ * What is over is forgotten, what could not be ended now is kept, and a lease
+ * whose end made no sense goes to another at once.
+ */
 static void
-forget(struct connection *conn, const struct wire_end *end)
+settle(struct connection *conn, const struct wire_end *end,
+    enum result permit, enum result flight)
 {
 	struct led *led = lease_session_find(conn, end->token, &end->permit);
 
-	if (led != NULL) {
+	if (led == NULL) {
+		return;
+	}
+	if (permit != BUSY && led->permit.origin == end->permit.origin &&
+	    led->permit.number == end->permit.number &&
+	    led->permit.token == end->permit.token) {
+		led->permit.number = 0;
+	}
+	if (end->token == 0) {
+		/* Of the permit alone: a lease with it goes on. */
+		if (!led->has_lease && led->permit.number == 0) {
+			lease_session_forget(conn, led);
+		}
+	} else if (flight == OK || flight == CHANGED) {
 		lease_session_forget(conn, led);
+	} else if (flight != BUSY) {
+		lease_session_give_back(conn, led);
 	}
 }
 
@@ -90,21 +110,22 @@ lease_end_serve(struct connection *conn, const struct frame *frame,
 		    "the request makes no sense");
 		return;
 	}
-	if (frame->type != FRAME_RELEASE) {
+	if (frame->type == FRAME_RELEASE) {
+		end.token = 0;
+	} else {
 		result = key_init(&key, conn->session->pool,
 		    body + WIRE_END_BYTES, (size_t)(frame->length -
 		    WIRE_END_BYTES));
 	}
 	permit = give_permit_back(conn, &end.permit,
 	    (enum breaker_outcome)end.outcome);
-	forget(conn, &end);
-	if (frame->type == FRAME_RELEASE || (result == OK &&
-	    end.token == 0)) {
+	if (result == OK && end.token == 0) {
 		result = permit;
 	} else if (result == OK) {
 		ending = ending_of(frame->type, &end);
 		result = end_flight(conn, &key, &end, &ending);
 	}
+	settle(conn, &end, permit, result);
 	if (result == OK) {
 		connection_answer(conn, frame, OK, 0, NULL, 0);
 	} else {
@@ -133,6 +154,7 @@ lease_end_filled(struct connection *conn, const struct frame *frame,
     uint64_t version)
 {
 	struct flight_ending ending = { .outcome = FLIGHT_LOOK_AGAIN };
+	enum result flight = key != NULL ? result : INVALID;
 
 	if (result == TOO_LARGE || result == FULL) {
 		/* One by one it would be computed for each: let them all. */
@@ -141,9 +163,9 @@ lease_end_filled(struct connection *conn, const struct frame *frame,
 	}
 	if (result != OK && result != LEASE_LOST && result != CHANGED &&
 	    key != NULL) {
-		(void)end_flight(conn, key, &head->end, &ending);
+		flight = end_flight(conn, key, &head->end, &ending);
 	}
-	forget(conn, &head->end);
+	settle(conn, &head->end, OK, flight);
 	request_answer_version(conn, frame, result, version);
 }
 

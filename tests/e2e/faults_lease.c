@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -183,6 +184,33 @@ test_late_fill(struct crowd_stage *stage)
 	    stage->crowd->member[LEADER].result, value);
 }
 
+/* It is refused before it is sent: nobody may wait for it all the same. */
+static void
+test_unsent_fill(struct crowd_stage *stage)
+{
+	struct weir *handle = scene_open(&stage->scene);
+	struct weir_fetch_options options = WEIR_FETCH_OPTIONS_INIT;
+	struct weir_lease lease, next;
+	size_t length = 1;
+	void *value;
+	int led, filled, asked;
+
+	options.no_wait = 1;
+	led = weir_lease(handle, "huge", 4, 0, &options, &lease);
+	length += (size_t)weir_value_max(handle);
+	value = calloc(1, length);
+	filled = value == NULL ? WEIR_NO_MEMORY : weir_lease_fill(handle,
+	    &lease, "huge", 4, value, length, NULL, NULL);
+	asked = weir_lease(handle, "huge", 4, 0, &options, &next);
+	(void)weir_lease_uncacheable(handle, &next, "huge", 4, 0);
+	free(value);
+	weir_close(handle);
+	(void)plain_check(&stage->test, "a_value_too_large_to_send_ends_it",
+	    led == WEIR_LEAD && filled == WEIR_TOO_LARGE &&
+	    asked == WEIR_ALONE, "lease %d, fill %d, then %d", led, filled,
+	    asked);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -193,6 +221,7 @@ main(int argc, char **argv)
 	} tests[] = {
 		{ "leader_deaths", test_leader_deaths },
 		{ "late_fill", test_late_fill },
+		{ "unsent_fill", test_unsent_fill },
 	};
 
 	if (!crowd_open(&stage, argc, argv)) {

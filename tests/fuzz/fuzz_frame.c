@@ -5,9 +5,41 @@
  */
 #include "fuzz_target.h"
 
+#include <string.h>
+
 #include "request_parse.h"
 
 const char fuzz_name[] = "frame";
+
+/* What is taken for one of ours is written as it was read. */
+static void
+parse_lease(uint8_t type, const uint8_t *body, size_t length)
+{
+	uint8_t again[WIRE_LEASE_BYTES];
+	struct wire_lease lease;
+	struct wire_end end;
+	struct request_set set;
+
+	if ((type == FRAME_LEASE || type == FRAME_PERMIT) &&
+	    length >= WIRE_LEASE_BYTES && wire_lease_decode(body, &lease)) {
+		wire_lease_encode(again, &lease);
+		FUZZ_CHECK(memcmp(again, body, WIRE_LEASE_BYTES) == 0);
+	}
+	if (type < FRAME_FILL || type > FRAME_RELEASE ||
+	    type == FRAME_PERMIT || length < WIRE_END_BYTES ||
+	    !wire_end_decode(body, &end)) {
+		return;
+	}
+	wire_end_encode(again, &end);
+	FUZZ_CHECK(memcmp(again, body, WIRE_END_BYTES) == 0);
+	if (type == FRAME_FILL && request_parse_set(body + WIRE_END_BYTES,
+	    length - WIRE_END_BYTES, &set) == OK) {
+		FUZZ_CHECK(set.value + set.head.value_length ==
+		    body + length);
+		FUZZ_CHECK(set.key >= body + WIRE_END_BYTES +
+		    WIRE_SET_BYTES);
+	}
+}
 
 static void
 parse_body(uint8_t type, const uint8_t *body, size_t length)
@@ -19,6 +51,7 @@ parse_body(uint8_t type, const uint8_t *body, size_t length)
 	struct request_counter counter;
 	struct request_purge purge;
 
+	parse_lease(type, body, length);
 	switch (type) {
 	case FRAME_HELLO:
 		if (request_parse_hello(body, length, &hello)) {
