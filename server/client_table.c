@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "holder.h"
+#include "point.h"
 
 bool
 client_table_taken(const struct control_client *row)
@@ -125,7 +126,7 @@ lock_table(struct control *control)
 	case LOCK_HELD:
 		return true;
 	case LOCK_HELD_OWNER_DIED:
-		/* One word says it all: a half-made row is a free one. */
+		/* A row half made is free, one half taken over an orphan. */
 		lock_mark_consistent(&control->clients_lock);
 		return true;
 	default:
@@ -135,14 +136,13 @@ lock_table(struct control *control)
 
 /* Relaxed: published by the worker word, which the caller stores last. */
 static void
-make_holder(struct control_client *row, const struct peer *peer)
+make_holder(struct control_client *row, uint64_t started)
 {
 	uint64_t secret;
 
 	randombytes_buf(&secret, sizeof(secret));
 	atomic_store_explicit(&row->secret, secret, memory_order_relaxed);
-	atomic_store_explicit(&row->started,
-	    client_table_start_time(peer->pid), memory_order_relaxed);
+	atomic_store_explicit(&row->started, started, memory_order_relaxed);
 	atomic_store_explicit(&row->orphan_until_ms, 0,
 	    memory_order_relaxed);
 	atomic_fetch_add_explicit(&row->generation, 1, memory_order_relaxed);
@@ -153,6 +153,8 @@ client_table_claim(struct control *control, uint32_t process,
     uint64_t incarnation, const struct peer *peer, uint32_t pool,
     struct boot_ms now, struct control_client **row)
 {
+	/* A look at /proc is nothing to do under a lock. */
+	uint64_t started = client_table_start_time(peer->pid);
 	enum result result = FULL;
 
 	if (!lock_table(control)) {
@@ -165,7 +167,7 @@ client_table_claim(struct control *control, uint32_t process,
 			continue;
 		}
 		fill_row(at, incarnation, peer, pool, now);
-		make_holder(at, peer);
+		make_holder(at, started);
 		/* Release: pairs with client_table_taken(). */
 		atomic_store_explicit(&at->worker, process + 1,
 		    memory_order_release);
@@ -177,18 +179,36 @@ client_table_claim(struct control *control, uint32_t process,
 	return result;
 }
 
-/* Under the lock.  Incarnation first: with the old one it is an orphan. */
+/*
+ * Under the lock.  A death after any of the stores leaves an orphan, of the
+ * worker before or of this one: no life of a worker has the number 0.
+ * Release each, so that none is stored before the one above it; that of the
+ * worker word pairs with client_table_taken().
+ */
 static void
 make_ours(struct control_client *row, uint32_t process, uint64_t incarnation,
     uint64_t until_ms)
 {
-	/* Relaxed: one holder of the lock; the release publishes both. */
+	atomic_store_explicit(&row->incarnation, 0, memory_order_release);
+	SHM_POINT(client_row_unowned);
 	atomic_store_explicit(&row->orphan_until_ms, until_ms,
-	    memory_order_relaxed);
-	atomic_store_explicit(&row->incarnation, incarnation,
-	    memory_order_relaxed);
+	    memory_order_release);
+	SHM_POINT(client_row_dated);
+	/* The ring went with the worker that had it. */
+	atomic_store_explicit(&row->ring_bytes, 0, memory_order_release);
 	atomic_store_explicit(&row->worker, process + 1,
 	    memory_order_release);
+	SHM_POINT(client_row_moved);
+	atomic_store_explicit(&row->incarnation, incarnation,
+	    memory_order_release);
+}
+
+/* Adopted or not. */
+static bool
+is_left_behind(const struct control *control,
+    const struct control_client *row)
+{
+	return client_table_taken(row) && !client_table_in_use(control, row);
 }
 
 enum result
@@ -200,10 +220,54 @@ client_table_take_over(struct control *control, struct control_client *row,
 	if (!lock_table(control)) {
 		return BUSY;
 	}
-	if (client_table_taken(row) && holder_of_row(control, row) == holder &&
-	    !client_table_in_use(control, row)) {
-		make_ours(row, process, incarnation, 0);
-		result = OK;
+	if (client_table_taken(row) && holder_of_row(control, row) ==
+	    holder) {
+		result = BUSY;
+		if (is_left_behind(control, row)) {
+			make_ours(row, process, incarnation, 0);
+			result = OK;
+		}
+	}
+	lock_release(&control->clients_lock);
+	return result;
+}
+
+/* Relaxed: under the lock, where rows are given to processes. */
+static bool
+is_of_process(const struct control_client *row, const struct peer *peer,
+    uint64_t started, uint32_t pool)
+{
+	return atomic_load_explicit(&row->pid, memory_order_relaxed) ==
+	    (uint32_t)peer->pid && atomic_load_explicit(&row->uid,
+	    memory_order_relaxed) == peer->uid && atomic_load_explicit(
+	    &row->started, memory_order_relaxed) == started &&
+	    atomic_load_explicit(&row->pool, memory_order_relaxed) == pool;
+}
+
+enum result
+client_table_reseat(struct control *control, uint32_t process,
+    uint64_t incarnation, const struct peer *peer, uint32_t pool,
+    struct control_client **row)
+{
+	uint64_t started = client_table_start_time(peer->pid);
+	enum result result = FULL;
+
+	if (started == 0) {
+		return FULL;	/* not to be told from a later process */
+	}
+	if (!lock_table(control)) {
+		return BUSY;
+	}
+	for (uint32_t i = 0; i < control->client_capacity; i++) {
+		struct control_client *at = &control->clients[i];
+
+		if (is_left_behind(control, at) &&
+		    is_of_process(at, peer, started, pool)) {
+			make_ours(at, process, incarnation, 0);
+			*row = at;
+			result = OK;
+			break;
+		}
 	}
 	lock_release(&control->clients_lock);
 	return result;
@@ -241,4 +305,33 @@ client_table_release(struct control_client *row)
 {
 	/* Release: the row's last counts before it is another's. */
 	atomic_store_explicit(&row->worker, 0, memory_order_release);
+}
+
+void
+client_table_leave(struct control_client *row)
+{
+	/* Release: as above; no life of a worker has the number 0. */
+	atomic_store_explicit(&row->incarnation, 0, memory_order_release);
+}
+
+enum result
+client_table_let_go(struct control *control, struct control_client *row,
+    uint64_t holder, uint32_t process)
+{
+	enum result result = MISS;
+
+	/* Under the lock: a claim may come through another worker. */
+	if (!lock_table(control)) {
+		return BUSY;
+	}
+	/* Relaxed: stored under the lock. */
+	if (client_table_taken(row) && holder_of_row(control, row) ==
+	    holder && atomic_load_explicit(&row->worker,
+	    memory_order_relaxed) == process + 1 && atomic_load_explicit(
+	    &row->orphan_until_ms, memory_order_relaxed) != 0) {
+		client_table_release(row);
+		result = OK;
+	}
+	lock_release(&control->clients_lock);
+	return result;
 }

@@ -31,11 +31,25 @@ enum result client_table_claim(struct control *control, uint32_t process,
     uint64_t incarnation, const struct peer *peer, uint32_t pool,
     struct boot_ms now, struct control_client **row);
 
+/*
+ * The table is full, but one of these rows is the orphan of the very process
+ * that comes: it has that one again, with the holder that it was.  OK; FULL:
+ * there is none of this pool; BUSY.
+ */
+enum result client_table_reseat(struct control *control, uint32_t process,
+    uint64_t incarnation, const struct peer *peer, uint32_t pool,
+    struct control_client **row);
+
+/* By the worker whose row it is. */
 void	client_table_release(struct control_client *row);
+
+/* The same, but its holder lives on, as an orphan. */
+void	client_table_leave(struct control_client *row);
 
 /*
  * Make the orphan of that holder, adopted or not, this worker's.  OK; MISS:
- * it is none (any more); BUSY.
+ * the holder is no more; BUSY: the lock was not had, or the row's worker is
+ * not known to be dead.
  */
 enum result client_table_take_over(struct control *control,
     struct control_client *row, uint64_t holder, uint32_t process,
@@ -43,12 +57,19 @@ enum result client_table_take_over(struct control *control,
 
 /*
  * The next row from *at on whose worker is dead, made this worker's, to be
- * watched until until_ms.  OK with *row
- * (NULL: another was faster), MISS at the end, BUSY.
+ * watched until until_ms.  OK with *row (NULL: another was faster), MISS at
+ * the end, BUSY.
  */
 enum result client_table_adopt(struct control *control, uint32_t process,
     uint64_t incarnation, uint64_t until_ms, uint32_t *at,
     struct control_client **row);
+
+/*
+ * Free the row of an orphan that this worker adopted.  OK; MISS: it is not
+ * its orphan any more (it was claimed), and nothing was changed; BUSY.
+ */
+enum result client_table_let_go(struct control *control,
+    struct control_client *row, uint64_t holder, uint32_t process);
 
 /* True if somebody holds it, or has left it behind. */
 bool	client_table_taken(const struct control_client *row);

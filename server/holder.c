@@ -72,8 +72,10 @@ holder_is_dead(void *arg, uint64_t holder)
 	struct control *control = arg;
 
 	if ((holder & WORKER_BIT) != 0) {
-		return holder_of_worker(control, (uint32_t)(holder &
-		    WORKER_MASK)) != holder;
+		uint32_t worker = (uint32_t)(holder & WORKER_MASK);
+
+		return worker >= control->worker_count ||
+		    holder_of_worker(control, worker) != holder;
 	}
 	return holder_row(control, holder) == NULL;
 }
@@ -88,6 +90,19 @@ holder_worker_is_dead(void *arg, uint64_t worker)
 	    incarnation_of(control, index)) != worker;
 }
 
+/* Relaxed: what never changes while the holder is the same. */
+static bool
+may_claim(const struct control_client *old, const struct control_client *row,
+    const struct peer *peer, uint64_t secret)
+{
+	return atomic_load_explicit(&old->secret, memory_order_relaxed) ==
+	    secret && atomic_load_explicit(&old->uid, memory_order_relaxed) ==
+	    peer->uid && atomic_load_explicit(&old->pid,
+	    memory_order_relaxed) == (uint32_t)peer->pid &&
+	    atomic_load_explicit(&old->pool, memory_order_relaxed) ==
+	    atomic_load_explicit(&row->pool, memory_order_relaxed);
+}
+
 enum result
 holder_claim(struct control *control, uint32_t process, uint64_t incarnation,
     const struct peer *peer, uint64_t holder, uint64_t secret,
@@ -96,20 +111,18 @@ holder_claim(struct control *control, uint32_t process, uint64_t incarnation,
 	struct control_client *old = holder_row(control, holder);
 	enum result result;
 
-	if (old == NULL || old == *row) {
+	if (old == NULL) {
 		return MISS;
 	}
-	/* Relaxed: checked again under the lock where it matters. */
-	if (atomic_load_explicit(&old->secret, memory_order_relaxed) !=
-	    secret || atomic_load_explicit(&old->uid, memory_order_relaxed) !=
-	    peer->uid || atomic_load_explicit(&old->pid,
-	    memory_order_relaxed) != (uint32_t)peer->pid) {
+	if (!may_claim(old, *row, peer, secret)) {
 		return DENIED;
+	}
+	if (old == *row) {
+		return OK;
 	}
 	result = client_table_take_over(control, old, holder, process,
 	    incarnation);
 	if (result == OK) {
-		client_table_release(*row);
 		*row = old;
 	}
 	return result;

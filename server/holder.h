@@ -16,8 +16,9 @@
  *	DEAD	generation differs, or the row is free
  *
  * An adopted orphan is let go when its process ends, when ORPHAN_MS have
- * passed without a CLAIM, or when its pid is another process's by now (the
- * start time of /proc differs) or cannot be seen.
+ * passed without a CLAIM, or when its pid is nobody's or another process's by
+ * now (the start time of /proc differs).  One that cannot be watched has its
+ * time.
  */
 #ifndef HOLDER_H
 #define HOLDER_H
@@ -49,9 +50,11 @@ bool	holder_worker_is_dead(void *control, uint64_t worker);
 struct control_client *holder_row(struct control *control, uint64_t holder);
 
 /*
- * A client that came with *row is the process whose holder that was: *row is
- * freed and becomes that one.  OK; MISS: there is no such orphan (any more);
- * DENIED: another user's, another process's or another secret; BUSY.
+ * A client that came with *row is the process whose holder that was: *row
+ * becomes that one, and the row before is the caller's to give back.  OK
+ * (also if *row is that one already); MISS: that holder is no more; DENIED:
+ * another user's, process's or pool's, or another secret; BUSY: ask again
+ * soon.  A client may be back before it is known that its worker died.
  */
 enum result holder_claim(struct control *control, uint32_t process,
     uint64_t incarnation, const struct peer *peer, uint64_t holder,

@@ -5,6 +5,7 @@
  */
 #include "orphan.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,7 +22,8 @@ struct orphan {
 	struct worker	*worker;
 	struct control_client *row;
 	uint64_t	holder;
-	int		pidfd;		/* -1: not to be seen */
+	int		pidfd;		/* -1: it has its time */
+	const char	*ended;		/* why it is to go; NULL: not yet */
 	struct event_io	io;
 };
 
@@ -46,12 +48,19 @@ orphans_sweep_held(struct worker *worker, struct boot_ms now)
 }
 
 static void
-forget(struct orphan *orphan)
+unwatch(struct orphan *orphan)
 {
 	if (orphan->pidfd >= 0) {
 		event_io_stop(orphan->worker->loop, &orphan->io);
 		(void)close(orphan->pidfd);
+		orphan->pidfd = -1;
 	}
+}
+
+static void
+forget(struct orphan *orphan)
+{
+	unwatch(orphan);
 	LIST_REMOVE(orphan, link);
 	free(orphan);
 }
@@ -71,62 +80,111 @@ is_ours(const struct orphan *orphan)
 	    memory_order_relaxed) != 0;
 }
 
-static void
+/*
+ * Or at the next look, if the table is locked.  True: its holder is no more,
+ * and the caller sweeps.
+ */
+static bool
 let_go(struct orphan *orphan, const char *why)
 {
 	struct worker *worker = orphan->worker;
+	/* Relaxed: for people; it stays until the row is another's. */
+	uint32_t pid = atomic_load_explicit(&orphan->row->pid,
+	    memory_order_relaxed);
 
-	if (is_ours(orphan)) {
+	switch (client_table_let_go(worker->control, orphan->row,
+	    orphan->holder, worker->heritage->process)) {
+	case OK:
 		log_line(LOG_LEVEL_INFO, "orphan_ended", "pid=%u why=\"%s\"",
-		    atomic_load_explicit(&orphan->row->pid,
-		    memory_order_relaxed), why);
-		client_table_release(orphan->row);
-		orphans_sweep_held(worker, clock_boot_now());
+		    pid, why);
+		forget(orphan);
+		return true;
+	case BUSY:
+		/* Its descriptor stays readable: once is enough. */
+		unwatch(orphan);
+		orphan->ended = why;
+		return false;
+	default:
+		forget(orphan);
+		return false;
 	}
-	forget(orphan);
 }
 
 static void
 process_ended(void *arg, unsigned events)
 {
+	struct orphan *orphan = arg;
+	struct worker *worker = orphan->worker;
+
 	(void)events;
-	let_go(arg, "its process ended");
+	if (let_go(orphan, "its process ended")) {
+		orphans_sweep_held(worker, clock_boot_now());
+	}
 }
 
-static void
+/* By pidfd, or why there is nobody to be watched. */
+static const char *
+watch_process(struct orphan *orphan)
+{
+	/* Relaxed: written before the row was published, ours by now. */
+	pid_t pid = (pid_t)atomic_load_explicit(&orphan->row->pid,
+	    memory_order_relaxed);
+	uint64_t started = atomic_load_explicit(&orphan->row->started,
+	    memory_order_relaxed);
+
+	if (pid <= 0) {
+		return NULL;
+	}
+	orphan->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (orphan->pidfd < 0) {
+		return errno == ESRCH ? "its process is gone" : NULL;
+	}
+	/* Who has the pid now may have been started later. */
+	if (started != 0 && client_table_start_time(pid) != started) {
+		(void)close(orphan->pidfd);
+		orphan->pidfd = -1;
+		return "its pid is another process's";
+	}
+	event_io_start(orphan->worker->loop, &orphan->io, orphan->pidfd,
+	    EVENT_READ, process_ended, orphan);
+	return NULL;
+}
+
+/* True: it is gone already. */
+static bool
 watch(struct worker *worker, struct control_client *row)
 {
 	struct orphan *orphan = calloc(1, sizeof(*orphan));
-	/* Relaxed: written before the row was published, ours by now. */
-	pid_t pid = (pid_t)atomic_load_explicit(&row->pid,
-	    memory_order_relaxed);
-	uint64_t started = atomic_load_explicit(&row->started,
-	    memory_order_relaxed);
+	const char *gone;
 
 	if (orphan == NULL) {
-		/* Its time is looked at by nobody: it goes now. */
-		client_table_release(row);
-		return;
+		/* Nobody would look at its time: it goes now. */
+		return client_table_let_go(worker->control, row,
+		    holder_of_row(worker->control, row),
+		    worker->heritage->process) == OK;
 	}
 	orphan->worker = worker;
 	orphan->row = row;
 	orphan->holder = holder_of_row(worker->control, row);
-	orphan->pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	orphan->pidfd = -1;
 	LIST_INSERT_HEAD(&worker->orphans, orphan, link);
-	/* The pid may be another's by now: who was first started later. */
-	if (pid > 0 && (orphan->pidfd < 0 || (started != 0 &&
-	    client_table_start_time(pid) != started))) {
-		if (orphan->pidfd >= 0) {
-			(void)close(orphan->pidfd);
-			orphan->pidfd = -1;
-		}
-		let_go(orphan, "its process is gone");
-		return;
+	gone = watch_process(orphan);
+	return gone != NULL && let_go(orphan, gone);
+}
+
+static bool
+look_at(struct orphan *orphan, struct boot_ms now)
+{
+	if (!is_ours(orphan)) {
+		forget(orphan);
+		return false;
 	}
-	if (orphan->pidfd >= 0) {
-		event_io_start(worker->loop, &orphan->io, orphan->pidfd,
-		    EVENT_READ, process_ended, orphan);
+	if (orphan->ended != NULL) {
+		return let_go(orphan, orphan->ended);
 	}
+	/* Relaxed: our own word. */
+	return now.ms >= atomic_load_explicit(&orphan->row->orphan_until_ms,
+	    memory_order_relaxed) && let_go(orphan, "it did not come back");
 }
 
 void
@@ -135,24 +193,23 @@ orphans_look(struct worker *worker, struct boot_ms now)
 	struct control_client *row;
 	struct orphan *orphan, *next;
 	uint32_t at = 0;
+	bool gone = false;
 
 	while (client_table_adopt(worker->control, worker->heritage->process,
 	    worker->heritage->incarnation, now.ms + HOLDER_ORPHAN_MS, &at,
 	    &row) == OK) {
-		if (row != NULL) {
-			watch(worker, row);
+		if (row != NULL && watch(worker, row)) {
+			gone = true;
 		}
 	}
 	for (orphan = LIST_FIRST(&worker->orphans); orphan != NULL;
 	    orphan = next) {
 		next = LIST_NEXT(orphan, link);
-		if (!is_ours(orphan)) {
-			forget(orphan);
-		} else if (now.ms >= atomic_load_explicit(
-		    &orphan->row->orphan_until_ms, memory_order_relaxed)) {
-			/* Relaxed: our own word. */
-			let_go(orphan, "it did not come back");
-		}
+		gone = look_at(orphan, now) || gone;
+	}
+	/* Once for all of them. */
+	if (gone) {
+		orphans_sweep_held(worker, now);
 	}
 }
 

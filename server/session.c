@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "claim.h"
 #include "client_table.h"
 #include "holder.h"
 #include "lease_end.h"
@@ -20,7 +21,6 @@
 #include "worker.h"
 
 #define HELLO_ANSWER_BYTES	56
-#define CLAIM_BYTES		16
 
 static const struct pool *
 find_pool(const struct heritage *heritage, const struct request_hello *hello,
@@ -72,11 +72,24 @@ claim_row(struct connection *conn, const struct frame *frame,
     struct session *session, struct boot_ms now)
 {
 	struct worker *worker = conn->worker;
-	enum result result = client_table_claim(worker->control,
-	    worker->heritage->process, worker->heritage->incarnation,
-	    &conn->peer, session->pool_index, now, &session->row);
+	uint32_t process = worker->heritage->process;
+	uint64_t incarnation = worker->heritage->incarnation;
+	bool again = false;
+	enum result result = client_table_claim(worker->control, process,
+	    incarnation, &conn->peer, session->pool_index, now,
+	    &session->row);
 
+	if (result == FULL) {
+		/* Of those that a death cut off each has its row yet. */
+		result = client_table_reseat(worker->control, process,
+		    incarnation, &conn->peer, session->pool_index,
+		    &session->row);
+		again = true;
+	}
 	if (result == OK) {
+		lease_session_begin(&session->leases, holder_of_row(
+		    worker->control, session->row));
+		session->leases.claimed = again;
 		return true;
 	}
 	/* Relaxed: for people. */
@@ -140,41 +153,8 @@ greet(struct connection *conn, const struct frame *frame,
 		free(session);
 		return;
 	}
-	lease_session_begin(&session->leases, holder_of_row(worker->control,
-	    session->row));
 	conn->session = session;
 	welcome(conn, frame, pool, now);
-}
-
-/* A connection of the same process that its worker's death cut off. */
-static void
-claim(struct connection *conn, const struct frame *frame,
-    const uint8_t *body)
-{
-	struct session *session = conn->session;
-	struct worker *worker = conn->worker;
-	uint64_t holder;
-	enum result result = INVALID;
-
-	if (frame->length == CLAIM_BYTES && session->ring == NULL &&
-	    LIST_EMPTY(&session->leases.asks) &&
-	    LIST_EMPTY(&session->leases.led)) {
-		holder = wire_get_u64(body);
-		result = holder_claim(worker->control,
-		    worker->heritage->process, worker->heritage->incarnation,
-		    &conn->peer, holder, wire_get_u64(body + 8),
-		    &session->row);
-		if (result == OK) {
-			session->leases.holder = holder;
-			session->leases.claimed = true;
-		}
-	}
-	if (result == OK) {
-		connection_answer(conn, frame, OK, 0, NULL, 0);
-	} else {
-		connection_answer_text(conn, frame, result,
-		    result_text(result));
-	}
 }
 
 static void
@@ -282,7 +262,7 @@ session_frame(struct connection *conn, const struct frame *frame,
 		make_ring(conn, frame);
 		break;
 	case FRAME_CLAIM:
-		claim(conn, frame, body);
+		claim_serve(conn, frame, body);
 		break;
 	case FRAME_DOORBELL:
 		if (session->ring == NULL) {
@@ -393,6 +373,7 @@ session_end(struct connection *conn)
 	if (session == NULL) {
 		return;
 	}
+	claim_stop(conn);
 	if (session->ring != NULL) {
 		if (!session->ring->consumer.broken) {
 			/* What is complete is still done; then no more. */

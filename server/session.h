@@ -7,6 +7,7 @@
 #ifndef SESSION_H
 #define SESSION_H
 
+#include "claim.h"
 #include "connection.h"
 #include "lease_session.h"
 
@@ -17,6 +18,7 @@ struct session {
 	struct control_client *row;
 	struct ring_session *ring;	/* NULL until asked for */
 	struct lease_session leases;
+	struct claim	claim;
 };
 
 extern const struct connection_kind session_kind;

@@ -272,9 +272,9 @@ signal_happened(void *arg, int signal_number)
 		break;
 	case SIGUSR2:
 		/*
-		 * A process died.  Its rows of the client table are free by
-		 * its incarnation, its locks are repaired by their next
-		 * holder; what is left is to see a new setting early.
+		 * A process died, or there are new settings.  Deaths ring the
+		 * bell, too (wake.h), and locks are repaired by their next
+		 * holder; what is left is to see a setting early.
 		 */
 		settings_follow(worker);
 		break;

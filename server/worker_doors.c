@@ -90,26 +90,44 @@ worker_doors_open(struct worker *worker)
 	return bind_origins(worker);
 }
 
+/*
+ * Dealt out, as in maintenance.c; those of a worker that waits for its restart
+ * are looked at by all the others.
+ */
+static bool
+is_dealt_to(const struct worker *worker, uint32_t number)
+{
+	const struct heritage *heritage = worker->heritage;
+	uint32_t whose = number % heritage->config.workers;
+
+	/* Relaxed: too early or late costs a look. */
+	return whose == heritage->process || atomic_load_explicit(
+	    &worker->control->processes[whose].state,
+	    memory_order_relaxed) == PROCESS_DEAD;
+}
+
 void
 worker_doors_tick(struct worker *worker, struct boot_ms now)
 {
 	const struct heritage *heritage = worker->heritage;
-	uint32_t workers = heritage->config.workers;
-	uint32_t first = heritage->process % workers;
 
-	for (uint32_t i = first; i < worker->origin_count; i += workers) {
+	for (uint32_t i = 0; i < worker->origin_count; i++) {
 		unsigned events = 0;
 
+		if (!is_dealt_to(worker, i)) {
+			continue;
+		}
 		(void)origin_sweep(&worker->origins[i], now, &events);
 		origin_log_events(&worker->origins[i], events, now);
 	}
 	for (uint32_t p = 0; p < heritage->config.pool_count; p++) {
 		const struct pool *pool = &heritage->pools[p];
 
-		for (uint32_t s = first; s < pool->g.shard_count;
-		    s += workers) {
-			(void)lease_sweep(pool, &worker->lease_door, s, 0,
-			    now);
+		for (uint32_t s = 0; s < pool->g.shard_count; s++) {
+			if (is_dealt_to(worker, s)) {
+				(void)lease_sweep(pool, &worker->lease_door,
+				    s, 0, now);
+			}
 		}
 	}
 }
