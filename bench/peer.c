@@ -16,8 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A server that does not answer after that long is taken for broken. */
-#define START_TRIES	2500
+/*
+ * A server that does not answer after 30 s is taken for broken: memory that
+ * a machine has not used before comes slowly, and pools take theirs at once.
+ */
+#define START_TRIES	15000
 #define START_PAUSE_NS	2000000
 
 static pid_t
@@ -123,20 +126,23 @@ count_bytes(const struct peer *p)
 	return handle != NULL && p->ops->finish(handle) ? bytes : 0;
 }
 
-const char *
-peer_start(struct peer *p, const struct peer_ops *ops,
-    const struct workload *w, const char *folder)
+/* The server answers: a handle to it.  NULL: *why says what is wrong. */
+static void *
+launch(struct peer *p, const struct peer_ops *ops, const struct workload *w,
+    const char *folder, const char **why)
 {
 	void *handle;
 
 	*p = (struct peer){
 		.memory_bytes = p->memory_bytes,
+		.config_path = p->config_path,
 		.ops = ops,
 		.w = w,
 		.folder = folder,
 	};
 	if (ops->open == NULL) {
-		return "built without its client library";
+		*why = "built without its client library";
+		return NULL;
 	}
 	if (ops->execute != NULL) {
 		p->server = start_server(p);
@@ -144,9 +150,23 @@ peer_start(struct peer *p, const struct peer_ops *ops,
 	handle = wait_for_server(p);
 	if (handle == NULL) {
 		peer_stop(p);
-		return "it is not installed or does not start";
+		*why = "it is not installed or does not start";
+		return NULL;
 	}
 	ops->version(handle, p->version, sizeof(p->version));
+	return handle;
+}
+
+const char *
+peer_start(struct peer *p, const struct peer_ops *ops,
+    const struct workload *w, const char *folder)
+{
+	const char *why = NULL;
+	void *handle = launch(p, ops, w, folder, &why);
+
+	if (handle == NULL) {
+		return why;
+	}
 	p->bytes_empty = count_bytes(p);
 	if (!store_all(p, handle)) {
 		peer_stop(p);
@@ -158,6 +178,20 @@ peer_start(struct peer *p, const struct peer_ops *ops,
 		return "no process for its client";
 	}
 	return NULL;
+}
+
+const char *
+peer_start_empty(struct peer *p, const struct peer_ops *ops,
+    const char *folder)
+{
+	const char *why = NULL;
+	void *handle = launch(p, ops, NULL, folder, &why);
+
+	if (handle != NULL && !ops->finish(handle)) {
+		peer_stop(p);
+		why = "it does not answer";
+	}
+	return why;
 }
 
 static void	move_process(pid_t pid, const cpu_set_t *to);

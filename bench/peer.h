@@ -57,6 +57,8 @@ extern const struct peer_ops peer_weir;
 struct peer {
 	/* set by the caller: pool of weird; 0: what the workload needs */
 	uint64_t	memory_bytes;
+	/* its configuration file, or NULL: as it comes, and that pool */
+	const char	*config_path;
 	/* set by peer_start() */
 	const struct peer_ops *ops;
 	const struct workload *w;
@@ -75,6 +77,10 @@ struct peer {
  */
 const char *peer_start(struct peer *p, const struct peer_ops *ops,
     const struct workload *w, const char *folder);
+
+/* The same with nothing stored and no client. */
+const char *peer_start_empty(struct peer *p, const struct peer_ops *ops,
+    const char *folder);
 
 /* One more client; false if refused. */
 bool	peer_start_client(struct peer *p, struct side *side, unsigned core);

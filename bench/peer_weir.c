@@ -3,7 +3,7 @@
 /*
  * The daemon of this tree, started as build/weird from beside build/bench,
  * and its client library.  Set up as it comes, but for the folder, a pool
- * that holds the workload, and no admin port.
+ * that holds the workload or a configuration file, and no admin port.
  */
 #include "peer.h"
 
@@ -50,20 +50,27 @@ find_daemon(char *path, size_t bytes)
 static void
 execute(const struct peer *p)
 {
-	uint64_t bytes = p->w->key_count * (WORKLOAD_KEY_BYTES +
-	    p->w->value_bytes + ENTRY_EXTRA_BYTES);
 	char path[4096], memory[32];
+	uint64_t bytes = p->memory_bytes;
 
-	bytes += bytes / POOL_EXTRA_PARTS;
-	if (p->memory_bytes != 0) {
-		bytes = p->memory_bytes;
+	if (!find_daemon(path, sizeof(path))) {
+		return;
+	}
+	if (p->config_path != NULL) {
+		(void)execl(path, "weird", "-s", p->folder, "-f",
+		    p->config_path, "-a", "off", "-l", "error",
+		    (char *)NULL);
+		return;
+	}
+	if (bytes == 0) {
+		bytes = p->w->key_count * (WORKLOAD_KEY_BYTES +
+		    p->w->value_bytes + ENTRY_EXTRA_BYTES);
+		bytes += bytes / POOL_EXTRA_PARTS;
 	}
 	(void)snprintf(memory, sizeof(memory), "%lluM",
 	    (unsigned long long)(bytes >> MIB_SHIFT) + POOL_EXTRA_MIB);
-	if (find_daemon(path, sizeof(path))) {
-		(void)execl(path, "weird", "-s", p->folder, "-m", memory,
-		    "-a", "off", "-l", "error", (char *)NULL);
-	}
+	(void)execl(path, "weird", "-s", p->folder, "-m", memory, "-a", "off",
+	    "-l", "error", (char *)NULL);
 }
 
 static void *

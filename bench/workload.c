@@ -72,7 +72,8 @@ struct ranks {
 };
 
 static bool
-make_ranks(struct ranks *r, uint64_t count, struct prng *prng)
+make_ranks(struct ranks *r, uint64_t count, double exponent,
+    struct prng *prng)
 {
 	double sum = 0;
 
@@ -83,7 +84,7 @@ make_ranks(struct ranks *r, uint64_t count, struct prng *prng)
 		return false;
 	}
 	for (uint64_t i = 0; i < count; i++) {
-		sum += pow((double)(i + 1), -WORKLOAD_ZIPF_S);
+		sum += pow((double)(i + 1), -exponent);
 		r->sum[i] = sum;
 		r->key[i] = (uint32_t)i;
 	}
@@ -116,7 +117,7 @@ draw_zipf(const struct ranks *r, struct prng *prng)
 }
 
 static bool
-draw_all(struct workload *w)
+draw_all(struct workload *w, double exponent, unsigned stream_count)
 {
 	struct ranks ranks;
 	struct prng prng;
@@ -124,9 +125,8 @@ draw_all(struct workload *w)
 	bool drawn;
 
 	prng_init(&prng, SEED);
-	drawn = make_ranks(&ranks, w->key_count, &prng);
-	for (unsigned stream = 0; drawn && stream < WORKLOAD_STREAM_COUNT;
-	    stream++) {
+	drawn = make_ranks(&ranks, w->key_count, exponent, &prng);
+	for (unsigned stream = 0; drawn && stream < stream_count; stream++) {
 		for (uint64_t i = 0; i < w->draw_count; i++, draw++) {
 			uint32_t number = stream == WORKLOAD_ZIPF ?
 			    draw_zipf(&ranks, &prng) :
@@ -144,10 +144,11 @@ draw_all(struct workload *w)
 	return drawn;
 }
 
-int
-workload_create(uint64_t key_count, uint64_t value_bytes, uint64_t draw_count)
+static int
+create(uint64_t key_count, uint64_t value_bytes, uint64_t draw_count,
+    double exponent, unsigned stream_count)
 {
-	size_t bytes = sizeof(struct workload) + WORKLOAD_STREAM_COUNT *
+	size_t bytes = sizeof(struct workload) + stream_count *
 	    draw_count * sizeof(struct workload_draw);
 	int fd = memfd_create("bench-workload", MFD_CLOEXEC);
 	struct workload *w = MAP_FAILED;
@@ -164,7 +165,7 @@ workload_create(uint64_t key_count, uint64_t value_bytes, uint64_t draw_count)
 		w->key_count = key_count;
 		w->value_bytes = value_bytes;
 		w->draw_count = draw_count;
-		drawn = draw_all(w);
+		drawn = draw_all(w, exponent, stream_count);
 		(void)munmap(w, bytes);	/* a mapping of our own */
 	}
 	if (!drawn) {
@@ -172,6 +173,20 @@ workload_create(uint64_t key_count, uint64_t value_bytes, uint64_t draw_count)
 		return -1;
 	}
 	return fd;
+}
+
+int
+workload_create(uint64_t key_count, uint64_t value_bytes, uint64_t draw_count)
+{
+	return create(key_count, value_bytes, draw_count, WORKLOAD_ZIPF_S,
+	    WORKLOAD_STREAM_COUNT);
+}
+
+int
+workload_create_zipf(uint64_t key_count, uint64_t value_bytes,
+    uint64_t draw_count, double exponent)
+{
+	return create(key_count, value_bytes, draw_count, exponent, 1);
 }
 
 const struct workload *
@@ -186,4 +201,15 @@ workload_map(int fd)
 	w = mmap(NULL, (size_t)st.st_size, PROT_READ,
 	    MAP_SHARED | MAP_POPULATE, fd, 0);
 	return w == MAP_FAILED ? NULL : w;
+}
+
+void
+workload_unmap(int fd, const struct workload *w)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0) {
+		/* A mapping has no owner but its address. */
+		(void)munmap((void *)(uintptr_t)w, (size_t)st.st_size);
+	}
 }

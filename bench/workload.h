@@ -50,8 +50,13 @@ struct workload {
 int	workload_create(uint64_t key_count, uint64_t value_bytes,
 	    uint64_t draw_count);
 
-/* Read-only; NULL if refused.  Stays mapped as long as the process. */
+/* The same, of that exponent (0: uniform) and with WORKLOAD_ZIPF alone. */
+int	workload_create_zipf(uint64_t key_count, uint64_t value_bytes,
+	    uint64_t draw_count, double exponent);
+
+/* Read-only; NULL if refused.  Stays mapped until it is unmapped. */
 const struct workload *workload_map(int fd);
+void	workload_unmap(int fd, const struct workload *w);
 
 /* Writes WORKLOAD_KEY_BYTES bytes, and 0 behind them. */
 void	workload_make_key(char key[WORKLOAD_KEY_BYTES + 1], uint32_t number);
