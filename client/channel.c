@@ -93,15 +93,23 @@ send_doorbell(struct weir *handle)
 void
 channel_unlock(struct weir *handle)
 {
-	_Atomic bool *due = &handle->channel.doorbell_due;
+	struct channel *channel = &handle->channel;
+	_Atomic bool *due = &channel->doorbell_due;
 
 	for (;;) {
+		uint32_t woken;
+
 		/* Relaxed: what is rung for lies in the ring, by its lock. */
 		if (atomic_exchange_explicit(due, false,
 		    memory_order_relaxed)) {
 			send_doorbell(handle);
 		}
+		woken = channel->due;
+		channel->due = 0;
 		(void)pthread_mutex_unlock(&handle->lock);
+		if (woken != 0) {
+			eventcount_wake(&channel->turns, woken);
+		}
 		/* Partner: channel_doorbell().  One of the two sees the
 		 * other: this the wish, or that the free lock. */
 		shm_fence_seq_cst();
@@ -133,6 +141,16 @@ finish(struct weir *handle, struct pending *pending, int status,
 	pending_append(&handle->channel.finished, pending);
 }
 
+static void
+rouse_if_long(struct channel *channel, struct pending *pending)
+{
+	/* Relaxed: only holders of the lock change it. */
+	if (atomic_load_explicit(&pending->turn, memory_order_relaxed) !=
+	    TURN_NONE) {
+		channel_rouse(channel, pending);
+	}
+}
+
 void
 channel_drop(struct weir *handle)
 {
@@ -147,9 +165,7 @@ channel_drop(struct weir *handle)
 		} else if (!pending->answer->arrived) {
 			pending->answer->status = CLOSED;
 			pending->answer->arrived = true;
-			if (pending->turn != NULL) {
-				channel_rouse(channel, pending);
-			}
+			rouse_if_long(channel, pending);
 		}
 	}
 }
@@ -234,9 +250,7 @@ dispatch(struct weir *handle)
 	pending_remove(&channel->waiting, pending);
 	if (pending->answer != NULL) {
 		give_answer(wire, pending->answer);
-		if (pending->turn != NULL) {
-			channel_rouse(channel, pending);
-		}
+		rouse_if_long(channel, pending);
 	} else {
 		if (pending->take != NULL) {
 			struct answer answer;
@@ -249,17 +263,27 @@ dispatch(struct weir *handle)
 	return OK;
 }
 
-/* Until there is no more, or *arrived. */
+/*
+ * Until there is no more, or *arrived, and then nothing is left that was read:
+ * no poll would tell of it.
+ */
 static enum result
 receive_until(struct weir *handle, const bool *arrived)
 {
+	struct wire *wire = &handle->channel.wire;
 	enum result result = OK;
 
-	while (result == OK && !*arrived) {
-		result = wire_receive(&handle->channel.wire);
+	while (result == OK) {
+		result = *arrived ? wire_receive_read(wire) :
+		    wire_receive(wire);
 		if (result == OK) {
 			result = dispatch(handle);
 		}
+	}
+	if (result != BUSY && *arrived) {
+		/* What came after it made no sense. */
+		channel_drop(handle);
+		return OK;
 	}
 	return result == BUSY ? OK : result;
 }
@@ -293,7 +317,7 @@ channel_wait(struct weir *handle, const bool *arrived,
 		}
 		result = receive_until(handle, arrived);
 		if (result != OK) {
-			return *arrived ? OK : result;
+			return result;
 		}
 		if (waited == TIMEOUT && !*arrived) {
 			return TIMEOUT;
@@ -303,18 +327,16 @@ channel_wait(struct weir *handle, const bool *arrived,
 }
 
 void
-channel_run_finished(struct weir *handle)
+channel_leave(struct weir *handle)
 {
-	for (;;) {
-		struct pending *pending;
+	struct pending *pending;
 
-		(void)pthread_mutex_lock(&handle->lock);
-		pending = pending_take_first(&handle->channel.finished);
+	while ((pending = pending_take_first(&handle->channel.finished)) !=
+	    NULL) {
 		channel_unlock(handle);
-		if (pending == NULL) {
-			return;
-		}
 		pending->done(pending->arg, pending->result, pending->number);
 		free(pending);
+		(void)pthread_mutex_lock(&handle->lock);
 	}
+	channel_unlock(handle);
 }

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "encode.h"
+#include "eventcount.h"
 #include "weir.h"
 #include "wire.h"
 
@@ -32,12 +33,20 @@ struct answer {
 	int		fd;		/* of HELLO; -1 none */
 };
 
+/* Of one that waits without the lock: channel_long.c. */
+enum turn {
+	TURN_NONE,		/* it is none of those */
+	TURN_WAITS,
+	TURN_POLLS,		/* it has to take the lock, and poll */
+	TURN_ANSWERED,
+};
+
 struct pending {
 	struct pending	*next;
 	uint64_t	id;
 	enum frame_type	type;
 	struct answer	*answer;	/* blocking: on the caller's stack */
-	pthread_cond_t	*turn;		/* waits without the lock; else NULL */
+	_Atomic uint32_t turn;		/* enum turn, of a long wait */
 	/* started LEASE, PERMIT: called before done, with its answer */
 	void		(*take)(void *taker, const struct answer *answer);
 	void		*taker;
@@ -59,10 +68,12 @@ struct channel {
 	struct pending_queue finished;	/* done is to be called */
 	/*
 	 * Long waits.  One thread at a time polls the socket, without the
-	 * lock; the others sleep, each on its own turn.  Whoever takes the
-	 * answer of one, or drops the channel, wakes that one or all.
+	 * lock; the others sleep.  Whoever takes the answers of some, or drops
+	 * the channel, wakes them when it unlocks.
 	 */
 	const struct pending *poller;	/* NULL: nobody */
+	struct eventcount turns;
+	uint32_t	due;		/* bits to be woken at the unlock */
 	int		bell;		/* eventfd beside the socket; -1 none */
 	/* any thread, atomic: ring when the lock is free */
 	_Atomic bool	doorbell_due;
@@ -119,9 +130,8 @@ int	channel_call_long(struct weir *handle, struct lane *lane,
     const struct request *request, struct answer *answer,
     struct deadline deadline);
 
-/* The answer of this one came, or the channel is dropped; it has a turn. */
-void	channel_rouse(struct channel *channel,
-    const struct pending *pending);
+/* The answer of this long one came, or the channel is dropped. */
+void	channel_rouse(struct channel *channel, struct pending *pending);
 
 /* Queue a request whose answer goes to done; connects if need be. */
 int	channel_start(struct weir *handle, struct lane *lane,
@@ -137,8 +147,8 @@ enum result channel_send(struct weir *handle, const struct request *request,
     const struct pool *pool, struct pending *pending,
     struct deadline deadline);
 
-/* Without the lock: call done for whatever has finished. */
-void	channel_run_finished(struct weir *handle);
+/* Unlock, then call done for whatever has finished. */
+void	channel_leave(struct weir *handle);
 
 /* Any thread, without the lock: wake the worker, now or at the unlock. */
 void	channel_doorbell(struct weir *handle);

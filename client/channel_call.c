@@ -177,8 +177,7 @@ channel_call(struct weir *handle, struct lane *lane,
 		    "connection: %s", result_text(result));
 	}
 	result = call_connected(handle, lane, request, answer, deadline);
-	channel_unlock(handle);
-	channel_run_finished(handle);
+	channel_leave(handle);
 	if (result != OK) {
 		return result;
 	}

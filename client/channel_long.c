@@ -4,18 +4,27 @@
  * Waiting for an answer that may take long, while other threads use the
  * channel.
  *
- *	waiter, holds the lock			who takes the answer
- *	l1 arrived: done			a1 arrived = true
+ *	waiter, holds the lock			who takes the answer, holds it
+ *	l1 ANSWERED: done			a1 turn = ANSWERED
  *	l2 nobody polls: be the poller,		a2 it is the poller's: ring
- *	   unlock, poll socket and bell,	   the bell; else signal its
- *	   lock, be it no more, receive; l1	   turn (under the lock)
- *	l3 somebody polls: sleep on turn; l1
- *	l4 done, and nobody polls: signal the turn of another waiter
+ *	   unlock, poll socket and bell,	   the bell; else wake it at
+ *	   lock, be it no more, receive; l1	   the unlock
+ *	l3 somebody polls: unlock, sleep
+ *	   until ANSWERED: done, without the	who passes the poll, holds it
+ *	   lock; or until POLLS: lock, turn =	p1 turn of another = POLLS
+ *	   WAITS; l1				p2 wake it at the unlock
+ *	l4 done with the lock, and nobody
+ *	   polls: p1
  *
  * A short call of another thread may take the poller's answer off the socket:
  * the bell ends its poll.  A poller that leaves wakes one other, who polls on
- * (l4).  The descriptor that is polled may be closed meanwhile: that is
+ * (l4): there is one who polls, or one who is to, as long as anybody waits.
+ * The descriptor that is polled may be closed meanwhile: that is
  * channel_drop(), which rouses all.
+ *
+ * Who was woken by its answer needs no lock any more: two hundred that are
+ * answered together do not queue for it, and one system call wakes all of
+ * them.  Its turn is the last that is touched of it (eventcount.h).
  */
 #include "channel.h"
 
@@ -33,14 +42,33 @@
 /* Each new connection of one call is another daemon's, or worker's. */
 #define LONG_TRIES	16
 
+/* One call: what it waits for, and whether it holds the lock. */
+struct long_wait {
+	struct weir	*handle;
+	struct pending	pending;
+	struct deadline	deadline;
+	bool		locked;
+};
+
+/* Under the lock; read without it, partner: sleep_for_turn(). */
+static void
+set_turn(struct pending *pending, enum turn turn)
+{
+	atomic_store_explicit(&pending->turn, turn, memory_order_release);
+}
+
+/* a1, a2. */
 void
-channel_rouse(struct channel *channel, const struct pending *pending)
+channel_rouse(struct channel *channel, struct pending *pending)
 {
 	static const uint64_t one = 1;
+	bool polls = channel->poller == pending;
 
-	if (channel->poller != pending) {
-		(void)pthread_cond_signal(pending->turn);
-	} else if (write(channel->bell, &one, sizeof(one)) < 0) {
+	if (!polls) {
+		channel->due |= eventcount_bit(pending->id);
+	}
+	set_turn(pending, TURN_ANSWERED);
+	if (polls && write(channel->bell, &one, sizeof(one)) < 0) {
 		/* Full: it rings already. */
 		return;
 	}
@@ -50,27 +78,17 @@ channel_rouse(struct channel *channel, const struct pending *pending)
 static void
 pass_turn(struct channel *channel)
 {
-	const struct pending *pending = channel->waiting.first;
+	struct pending *pending = channel->waiting.first;
 
-	while (pending != NULL && pending->turn == NULL) {
+	/* Relaxed: only holders of the lock change it. */
+	while (pending != NULL && atomic_load_explicit(&pending->turn,
+	    memory_order_relaxed) == TURN_NONE) {
 		pending = pending->next;
 	}
 	if (pending != NULL && channel->poller == NULL) {
-		(void)pthread_cond_signal(pending->turn);
+		channel->due |= eventcount_bit(pending->id);
+		set_turn(pending, TURN_POLLS);
 	}
-}
-
-/* On the clock of deadlines. */
-static void
-make_turn(pthread_cond_t *turn)
-{
-	pthread_condattr_t attr;
-
-	/* These fail on systems without a monotonic clock alone. */
-	(void)pthread_condattr_init(&attr);
-	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(turn, &attr);
-	(void)pthread_condattr_destroy(&attr);
 }
 
 static bool
@@ -82,74 +100,90 @@ make_bell(struct channel *channel)
 	return channel->bell >= 0;
 }
 
-/* l2.  OK or SYSTEM. */
-static enum result
-poll_unlocked(struct weir *handle, const struct pending *pending,
-    struct deadline deadline)
+/* l2. */
+static void
+poll_unlocked(struct long_wait *wait)
 {
-	struct channel *channel = &handle->channel;
+	struct channel *channel = &wait->handle->channel;
 	bool queued = wire_queued_bytes(&channel->wire) > 0;
 	struct pollfd watched[2] = {
 		{ .fd = channel->wire.fd,
 		    .events = (short)(POLLIN | (queued ? POLLOUT : 0)) },
 		{ .fd = channel->bell, .events = POLLIN },
 	};
-	struct timespec now;
-	uint64_t now_ns, left_ns;
-	struct timespec left;
+	uint64_t left_ns = deadline_left_ns(wait->deadline);
+	struct timespec left = {
+		.tv_sec = (time_t)(left_ns / CLOCK_NS_PER_S),
+		.tv_nsec = (long)(left_ns % CLOCK_NS_PER_S),
+	};
 	uint64_t rings;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	now_ns = (uint64_t)now.tv_sec * CLOCK_NS_PER_S +
-	    (uint64_t)now.tv_nsec;
-	left_ns = deadline.ns > now_ns ? deadline.ns - now_ns : 0;
-	left.tv_sec = (time_t)(left_ns / CLOCK_NS_PER_S);
-	left.tv_nsec = (long)(left_ns % CLOCK_NS_PER_S);
-	channel->poller = pending;
-	channel_unlock(handle);
+	channel->poller = &wait->pending;
+	channel_unlock(wait->handle);
 	(void)ppoll(watched, 2, &left, NULL);
-	(void)pthread_mutex_lock(&handle->lock);
+	(void)pthread_mutex_lock(&wait->handle->lock);
 	channel->poller = NULL;
 	if ((watched[1].revents & POLLIN) != 0 &&
 	    read(channel->bell, &rings, sizeof(rings)) < 0) {
 		/* Another has read it: then there is nothing to miss. */
-		return OK;
+		return;
 	}
-	return OK;
 }
 
+/* l3.  Comes back with the lock, or with the answer. */
 static void
-sleep_for_turn(struct weir *handle, const struct pending *pending,
-    struct deadline deadline)
+sleep_for_turn(struct long_wait *wait)
 {
-	struct timespec until = {
-		.tv_sec = (time_t)(deadline.ns / CLOCK_NS_PER_S),
-		.tv_nsec = (long)(deadline.ns % CLOCK_NS_PER_S),
-	};
+	struct eventcount *turns = &wait->handle->channel.turns;
+	enum turn turn;
 
-	(void)pthread_cond_timedwait(pending->turn, &handle->lock, &until);
+	channel_unlock(wait->handle);
+	for (;;) {
+		uint32_t epoch = eventcount_epoch(turns);
+
+		/* Acquire, partner: set_turn(); the answer comes with it. */
+		turn = atomic_load_explicit(&wait->pending.turn,
+		    memory_order_acquire);
+		if (turn != TURN_WAITS || deadline_is_over(wait->deadline)) {
+			break;
+		}
+		eventcount_sleep(turns, epoch,
+		    eventcount_bit(wait->pending.id), wait->deadline.ns);
+	}
+	wait->locked = turn != TURN_ANSWERED;
+	if (wait->locked) {
+		(void)pthread_mutex_lock(&wait->handle->lock);
+		if (!wait->pending.answer->arrived) {
+			set_turn(&wait->pending, TURN_WAITS);
+		}
+	}
 }
 
-/* Under the lock, until the answer is there. */
+/* Until the answer is there. */
 static enum result
-await(struct weir *handle, const struct pending *pending,
-    struct deadline deadline)
+await(struct long_wait *wait)
 {
+	struct weir *handle = wait->handle;
 	struct channel *channel = &handle->channel;
-	const bool *arrived = &pending->answer->arrived;
 
-	while (!*arrived) {
+	while (wait->locked && !wait->pending.answer->arrived) {
 		enum result result;
 
-		if (deadline_is_over(deadline)) {
+		if (deadline_is_over(wait->deadline)) {
 			return TIMEOUT;
 		}
-		if (channel->poller != NULL) {
-			sleep_for_turn(handle, pending, deadline);
+		if (channel->finished.first != NULL) {
+			/* Whoever started it may not see the socket ready. */
+			channel_leave(handle);
+			(void)pthread_mutex_lock(&handle->lock);
 			continue;
 		}
-		(void)poll_unlocked(handle, pending, deadline);
-		if (*arrived || channel->wire.fd < 0) {
+		if (channel->poller != NULL) {
+			sleep_for_turn(wait);
+			continue;
+		}
+		poll_unlocked(wait);
+		if (wait->pending.answer->arrived || channel->wire.fd < 0) {
 			continue;
 		}
 		result = wire_flush(&channel->wire);
@@ -186,46 +220,85 @@ give_up(struct weir *handle, uint64_t id)
 	}
 }
 
-/* One try on one connection.  CLOSED: on another one, perhaps. */
+/* One try on one connection, under the lock.  CLOSED: on another, perhaps. */
 static enum result
-exchange_long(struct weir *handle, const struct request *request,
-    struct answer *answer, struct deadline deadline)
+exchange_locked(struct long_wait *wait, const struct request *request)
 {
+	struct weir *handle = wait->handle;
 	struct channel *channel = &handle->channel;
-	pthread_cond_t turn;
-	struct pending pending = {
-		.type = request->type,
-		.answer = answer,
-		.turn = &turn,
-	};
-	enum result result = make_bell(channel) ? OK : SYSTEM;
+	enum result result = channel_send(handle, request,
+	    attach_pool(handle), &wait->pending, wait->deadline);
 
 	if (result != OK) {
-		return result;
-	}
-	make_turn(&turn);
-	result = channel_send(handle, request, attach_pool(handle), &pending,
-	    deadline);
-	if (result != OK) {
-		bool said = answer->arrived;
+		bool said = wait->pending.answer->arrived;
 
-		/* Here, as pending lies on this stack. */
+		/* Here, as pending lies on the stack. */
 		channel_drop(handle);
-		(void)pthread_cond_destroy(&turn);
 		return said ? OK : result;
 	}
-	result = await(handle, &pending, deadline);
+	result = await(wait);
+	if (!wait->locked) {
+		return OK;
+	}
 	if (result != OK) {
 		/* Not the channel's fault: others go on with it. */
-		pending_remove(&channel->waiting, &pending);
-		give_up(handle, pending.id);
+		pending_remove(&channel->waiting, &wait->pending);
+		give_up(handle, wait->pending.id);
 	}
 	pass_turn(channel);
-	(void)pthread_cond_destroy(&turn);
+	return result;
+}
+
+static enum result
+exchange_long(struct long_wait *wait, const struct request *request)
+{
+	enum result result = make_bell(&wait->handle->channel) ? OK : SYSTEM;
+
 	if (result != OK) {
 		return result;
 	}
-	return answer->status == CLOSED ? CLOSED : OK;
+	set_turn(&wait->pending, TURN_WAITS);
+	result = exchange_locked(wait, request);
+	if (result != OK) {
+		return result;
+	}
+	return wait->pending.answer->status == CLOSED ? CLOSED : OK;
+}
+
+/* As often as the connection is lost. */
+static enum result
+call_until(struct long_wait *wait, struct lane *lane,
+    const struct request *request)
+{
+	struct weir *handle = wait->handle;
+	struct request again;
+	enum result result = CLOSED;
+
+	for (int tries = 0; tries < LONG_TRIES && result == CLOSED; tries++) {
+		struct deadline connecting =
+		    deadline_after(handle->timeout_ms);
+
+		if (tries > 0) {
+			/* What the lost one led is claimed: no deadlock. */
+			again = *request;
+			again.lease.thread = 0;
+			request = &again;
+		}
+		if (!wait->locked) {
+			result = channel_lock(handle, wait->deadline);
+			wait->locked = result == OK;
+		} else {
+			result = OK;
+		}
+		if (result == OK) {
+			result = attach_ensure(handle, lane, connecting);
+		}
+		if (result != OK) {
+			break;
+		}
+		result = exchange_long(wait, request);
+	}
+	return result;
 }
 
 int
@@ -233,8 +306,14 @@ channel_call_long(struct weir *handle, struct lane *lane,
     const struct request *request, struct answer *answer,
     struct deadline deadline)
 {
-	struct deadline connecting = deadline_after(handle->timeout_ms);
-	struct request again;
+	struct long_wait wait = {
+		.handle = handle,
+		.deadline = deadline,
+		.pending = {
+			.type = request->type,
+			.answer = answer,
+		},
+	};
 	enum result result;
 
 	if (handle->disabled) {
@@ -249,23 +328,11 @@ channel_call_long(struct weir *handle, struct lane *lane,
 		return lane_fail(lane, result, "other threads use the "
 		    "connection: %s", result_text(result));
 	}
-	for (int tries = 0; tries < LONG_TRIES; tries++) {
-		result = attach_ensure(handle, lane, connecting);
-		if (result != OK) {
-			break;
-		}
-		result = exchange_long(handle, request, answer, deadline);
-		if (result != CLOSED) {
-			break;
-		}
-		connecting = deadline_after(handle->timeout_ms);
-		/* What the lost one led is claimed: it is no deadlock. */
-		again = *request;
-		again.lease.thread = 0;
-		request = &again;
+	wait.locked = true;
+	result = call_until(&wait, lane, request);
+	if (wait.locked) {
+		channel_leave(handle);
 	}
-	channel_unlock(handle);
-	channel_run_finished(handle);
 	return result == OK ? OK : lane_fail(lane, result,
 	    "waiting for the daemon: %s", result_text(result));
 }

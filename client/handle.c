@@ -183,8 +183,7 @@ weir_close(struct weir *handle)
 	send_the_rest(handle);
 	channel_drop(handle);
 	handle->disabled = true;	/* for what a done callback starts */
-	channel_unlock(handle);
-	channel_run_finished(handle);
+	channel_leave(handle);
 	lane_close_all(handle);
 	attach_close(handle);
 	(void)pthread_mutex_destroy(&handle->lock);

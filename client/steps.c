@@ -60,8 +60,7 @@ weir_step(struct weir *handle)
 			channel_drop(handle);
 		}
 	}
-	channel_unlock(handle);
-	channel_run_finished(handle);
+	channel_leave(handle);
 	return result == OK ? OK : lane_fail(lane, result, "%s",
 	    result == CLOSED ? "not connected" : result_text(result));
 }

@@ -41,10 +41,18 @@ deadline_after(uint32_t timeout_ms)
 	};
 }
 
+uint64_t
+deadline_left_ns(struct deadline deadline)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	return deadline.ns > now_ns ? deadline.ns - now_ns : 0;
+}
+
 bool
 deadline_is_over(struct deadline deadline)
 {
-	return monotonic_ns() >= deadline.ns;
+	return deadline_left_ns(deadline) == 0;
 }
 
 void
@@ -290,15 +298,18 @@ take_descriptors(struct wire *wire, struct msghdr *message)
 	}
 }
 
-/* One recvmsg() of at most bytes; *got of them came. */
+/* One recvmsg(): more of what lies in wire->in. */
 static enum result
-receive_bytes(struct wire *wire, void *to, size_t bytes, size_t *got)
+read_more(struct wire *wire)
 {
 	union {
 		struct cmsghdr	align;
 		uint8_t		room[CMSG_SPACE(PASSED_FDS_MAX * sizeof(int))];
 	} control;
-	struct iovec part = { .iov_base = to, .iov_len = bytes };
+	struct iovec part = {
+		.iov_base = wire->in,
+		.iov_len = sizeof(wire->in),
+	};
 	struct msghdr message = {
 		.msg_iov = &part,
 		.msg_iovlen = 1,
@@ -315,14 +326,14 @@ receive_bytes(struct wire *wire, void *to, size_t bytes, size_t *got)
 		return would_block(errno) ? BUSY : CLOSED;
 	}
 	take_descriptors(wire, &message);
-	*got = (size_t)received;
+	wire->in_at = 0;
+	wire->in_end = (size_t)received;
 	return received == 0 ? CLOSED : OK;
 }
 
-/* Where the next byte goes; what is not kept goes to waste. */
-static void *
-next_place(struct wire *wire, uint8_t *waste, size_t waste_bytes,
-    size_t *bytes)
+/* Where the next byte goes; NULL: what is not kept. */
+static uint8_t *
+next_place(struct wire *wire, uint64_t *bytes)
 {
 	uint64_t at = wire->got_bytes, left;
 
@@ -337,43 +348,74 @@ next_place(struct wire *wire, uint8_t *waste, size_t waste_bytes,
 		    WIRE_BODY_KEPT - at;
 		return wire->body + at;
 	}
-	*bytes = left < waste_bytes ? left : waste_bytes;
-	return waste;
+	*bytes = left;
+	return NULL;
+}
+
+/* Of wire->in to the frame's next place. */
+static void
+move_bytes(struct wire *wire)
+{
+	uint64_t bytes;
+	uint8_t *to = next_place(wire, &bytes);
+
+	if (bytes > wire->in_end - wire->in_at) {
+		bytes = wire->in_end - wire->in_at;
+	}
+	if (to != NULL) {
+		memcpy(to, wire->in + wire->in_at, (size_t)bytes);
+	}
+	wire->in_at += (size_t)bytes;
+	wire->got_bytes += bytes;
+}
+
+static bool
+is_whole(const struct wire *wire)
+{
+	return wire->got_bytes >= FRAME_HEADER_BYTES &&
+	    wire->got_bytes - FRAME_HEADER_BYTES == wire->frame.length;
 }
 
 enum result
-wire_receive(struct wire *wire)
+wire_receive_read(struct wire *wire)
 {
-	uint8_t waste[1024];
-
-	if (wire->got_bytes >= FRAME_HEADER_BYTES &&
-	    wire->got_bytes - FRAME_HEADER_BYTES == wire->frame.length) {
-		/* The last one was handed out: begin the next. */
-		close_passed(wire);
+	if (is_whole(wire)) {
+		/*
+		 * The last one was handed out: begin the next.  What is read
+		 * at once ends with a descriptor's bytes, so it belongs to
+		 * the last frame of them.
+		 */
+		if (wire->in_at == wire->in_end) {
+			close_passed(wire);
+		}
 		wire->got_bytes = 0;
 	}
-	for (;;) {
-		size_t bytes, got;
-		void *to = next_place(wire, waste, sizeof(waste), &bytes);
-		enum result result = receive_bytes(wire, to, bytes, &got);
-
-		if (result != OK) {
-			return result;
-		}
-		wire->got_bytes += got;
-		if (wire->got_bytes < FRAME_HEADER_BYTES) {
-			continue;
-		}
+	while (wire->in_at < wire->in_end) {
+		move_bytes(wire);
 		if (wire->got_bytes == FRAME_HEADER_BYTES &&
 		    (!frame_decode(wire->header, &wire->frame) ||
 		    wire->frame.length > FRAME_BODY_MAX)) {
 			return CORRUPT;
 		}
-		if (wire->got_bytes - FRAME_HEADER_BYTES ==
-		    wire->frame.length) {
+		if (is_whole(wire)) {
 			return OK;
 		}
 	}
+	return BUSY;
+}
+
+enum result
+wire_receive(struct wire *wire)
+{
+	enum result result;
+
+	while ((result = wire_receive_read(wire)) == BUSY) {
+		result = read_more(wire);
+		if (result != OK) {
+			return result;
+		}
+	}
+	return result;
 }
 
 enum result
@@ -385,15 +427,16 @@ wire_wait(const struct wire *wire, bool writable, struct deadline deadline)
 	};
 
 	for (;;) {
-		uint64_t now = monotonic_ns();
-		struct timespec left = { 0 };
+		uint64_t left_ns = deadline_left_ns(deadline);
+		struct timespec left = {
+			.tv_sec = (time_t)(left_ns / CLOCK_NS_PER_S),
+			.tv_nsec = (long)(left_ns % CLOCK_NS_PER_S),
+		};
 		int ready;
 
-		if (now >= deadline.ns) {
+		if (left_ns == 0) {
 			return TIMEOUT;
 		}
-		left.tv_sec = (time_t)((deadline.ns - now) / CLOCK_NS_PER_S);
-		left.tv_nsec = (long)((deadline.ns - now) % CLOCK_NS_PER_S);
 		ready = ppoll(&watched, 1, &left, NULL);
 		if (ready > 0) {
 			return OK;

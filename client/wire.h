@@ -19,6 +19,8 @@
 
 /* Answers are short; of a longer text for people the rest is skipped. */
 #define WIRE_BODY_KEPT	512
+/* Read at once: some fifty answers. */
+#define WIRE_READ_BYTES	4096
 /* Above this much that waits to be sent, a start is refused. */
 #define WIRE_QUEUE_FULL_BYTES	(64u << 10)
 
@@ -35,6 +37,10 @@ struct wire {
 	struct frame	frame;		/* once header is whole */
 	uint64_t	got_bytes;	/* of header and body */
 	int		passed_fd;	/* came with it, -1 none */
+	/* what came after it already */
+	size_t		in_at;
+	size_t		in_end;
+	uint8_t		in[WIRE_READ_BYTES];
 	/* bytes of started requests that wait to be sent */
 	uint8_t		*queue;
 	size_t		queue_at;	/* sent so far */
@@ -44,6 +50,7 @@ struct wire {
 
 struct deadline deadline_after(uint32_t timeout_ms);
 bool	deadline_is_over(struct deadline deadline);
+uint64_t deadline_left_ns(struct deadline deadline);
 
 void	wire_init(struct wire *wire);
 
@@ -80,6 +87,12 @@ wire_queued_bytes(const struct wire *wire)
  * BUSY: not whole yet, wait for readable; CLOSED; CORRUPT.
  */
 enum result wire_receive(struct wire *wire);
+
+/*
+ * The same of what was read already, without a system call.  Whoever waits
+ * for the socket comes to BUSY first: it says nothing of what lies here.
+ */
+enum result wire_receive_read(struct wire *wire);
 
 /* Until readable, or writable if asked for.  OK, TIMEOUT or SYSTEM. */
 enum result wire_wait(const struct wire *wire, bool writable,
