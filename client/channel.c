@@ -271,13 +271,15 @@ static enum result
 receive_until(struct weir *handle, const bool *arrived)
 {
 	struct wire *wire = &handle->channel.wire;
-	enum result result = OK;
+	enum result result = wire_receive(wire);
 
 	while (result == OK) {
-		result = *arrived ? wire_receive_read(wire) :
-		    wire_receive(wire);
+		result = dispatch(handle);
 		if (result == OK) {
-			result = dispatch(handle);
+			/* A read that was short took all: the next poll
+			 * tells of more. */
+			result = *arrived || wire->in_short ?
+			    wire_receive_read(wire) : wire_receive(wire);
 		}
 	}
 	if (result != BUSY && *arrived) {

@@ -36,7 +36,8 @@ struct answer {
 /* Of one that waits without the lock: channel_long.c. */
 enum turn {
 	TURN_NONE,		/* it is none of those */
-	TURN_WAITS,
+	TURN_WAITS,		/* awake: under the lock, or it polls */
+	TURN_SLEEPS,
 	TURN_POLLS,		/* it has to take the lock, and poll */
 	TURN_ANSWERED,
 };

@@ -57,6 +57,13 @@ set_turn(struct pending *pending, enum turn turn)
 	atomic_store_explicit(&pending->turn, turn, memory_order_release);
 }
 
+/* Under the lock.  Relaxed: only holders of the lock change it. */
+static uint32_t
+turn_of(const struct pending *pending)
+{
+	return atomic_load_explicit(&pending->turn, memory_order_relaxed);
+}
+
 /* a1, a2. */
 void
 channel_rouse(struct channel *channel, struct pending *pending)
@@ -64,7 +71,7 @@ channel_rouse(struct channel *channel, struct pending *pending)
 	static const uint64_t one = 1;
 	bool polls = channel->poller == pending;
 
-	if (!polls) {
+	if (!polls && turn_of(pending) != TURN_WAITS) {
 		channel->due |= eventcount_bit(pending->id);
 	}
 	set_turn(pending, TURN_ANSWERED);
@@ -80,9 +87,7 @@ pass_turn(struct channel *channel)
 {
 	struct pending *pending = channel->waiting.first;
 
-	/* Relaxed: only holders of the lock change it. */
-	while (pending != NULL && atomic_load_explicit(&pending->turn,
-	    memory_order_relaxed) == TURN_NONE) {
+	while (pending != NULL && turn_of(pending) == TURN_NONE) {
 		pending = pending->next;
 	}
 	if (pending != NULL && channel->poller == NULL) {
@@ -137,6 +142,7 @@ sleep_for_turn(struct long_wait *wait)
 	struct eventcount *turns = &wait->handle->channel.turns;
 	enum turn turn;
 
+	set_turn(&wait->pending, TURN_SLEEPS);
 	channel_unlock(wait->handle);
 	for (;;) {
 		uint32_t epoch = eventcount_epoch(turns);
@@ -144,7 +150,7 @@ sleep_for_turn(struct long_wait *wait)
 		/* Acquire, partner: set_turn(); the answer comes with it. */
 		turn = atomic_load_explicit(&wait->pending.turn,
 		    memory_order_acquire);
-		if (turn != TURN_WAITS || deadline_is_over(wait->deadline)) {
+		if (turn != TURN_SLEEPS || deadline_is_over(wait->deadline)) {
 			break;
 		}
 		eventcount_sleep(turns, epoch,

@@ -414,6 +414,7 @@ wire_receive(struct wire *wire)
 		if (result != OK) {
 			return result;
 		}
+		wire->in_short = wire->in_end < sizeof(wire->in);
 	}
 	return result;
 }

@@ -37,7 +37,8 @@ struct wire {
 	struct frame	frame;		/* once header is whole */
 	uint64_t	got_bytes;	/* of header and body */
 	int		passed_fd;	/* came with it, -1 none */
-	/* what came after it already */
+	/* what came after it already, and whether that was all */
+	bool		in_short;
 	size_t		in_at;
 	size_t		in_end;
 	uint8_t		in[WIRE_READ_BYTES];

@@ -7,8 +7,7 @@
 #ifndef ASK_H
 #define ASK_H
 
-#include <sodium.h>
-
+#include "jitter.h"
 #include "lease_session.h"
 #include "session.h"
 
@@ -16,15 +15,6 @@ static inline struct lease_session *
 ask_session(const struct ask *ask)
 {
 	return &ask->conn->session->leases;
-}
-
-static inline uint64_t
-ask_random(void)
-{
-	uint64_t number;
-
-	randombytes_buf(&number, sizeof(number));
-	return number;
 }
 
 static inline uint64_t

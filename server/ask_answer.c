@@ -92,7 +92,7 @@ ask_stop_leading(struct ask *ask, const struct flight_ending *ending)
 	} else {
 		(void)lease_end(pool, &conn->worker->lease_door, &ask->key,
 		    ask->lease.ticket.token, session->holder, ending,
-		    ask_random(), now);
+		    jitter_random(), now);
 	}
 }
 
@@ -131,7 +131,7 @@ ask_answer_granted(struct ask *ask, struct boot_ms now)
 		ask_stop_leading(ask, NULL);
 		if (ask->origin != NULL) {
 			(void)origin_cancel(ask->origin, &ask->ticket,
-			    ask_session(ask)->holder, ask_random(), now);
+			    ask_session(ask)->holder, jitter_random(), now);
 		}
 		ask_refuse_text(ask, NO_MEMORY, "out of memory");
 		return;

@@ -117,7 +117,7 @@ ask_permit(struct ask *ask)
 		return;
 	}
 	session->origins_used |= 1ull << (ask->origin->index & 63);
-	answer = origin_acquire(ask->origin, &request, ask_random(), now,
+	answer = origin_acquire(ask->origin, &request, jitter_random(), now,
 	    &ask->ticket);
 	if (full && answer == ORIGIN_SHED &&
 	    ask->ticket.refusal == LIMITER_NO_WAIT) {
@@ -154,7 +154,7 @@ ask_collect_place(struct ask *ask)
 	struct boot_ms now = clock_boot_now();
 	struct origin_ticket ticket = ask->ticket;
 	enum origin_answer answer = origin_collect(ask->origin, &ticket,
-	    ask_session(ask)->holder, ask_random(), now);
+	    ask_session(ask)->holder, jitter_random(), now);
 
 	if (answer == ORIGIN_WAIT || answer == ORIGIN_LOCKED) {
 		/* It stays where it is, and is looked at again. */
@@ -171,7 +171,7 @@ ask_collect_place(struct ask *ask)
 	}
 	if (answer == ORIGIN_GRANTED && !restart_lease(ask, now)) {
 		(void)origin_cancel(ask->origin, &ask->ticket,
-		    ask_session(ask)->holder, ask_random(), now);
+		    ask_session(ask)->holder, jitter_random(), now);
 		ask_again(ask);
 		return;
 	}

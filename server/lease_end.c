@@ -32,7 +32,7 @@ give_permit_back(struct connection *conn, const struct wire_permit *permit,
 	origin = &worker->origins[permit->origin];
 	result = origin_release(origin, permit->number & ~WIRE_PERMIT_UPLOAD,
 	    (permit->number & WIRE_PERMIT_UPLOAD) != 0, permit->token,
-	    conn->session->leases.holder, outcome, ask_random(), now,
+	    conn->session->leases.holder, outcome, jitter_random(), now,
 	    &events);
 	origin_log_events(origin, events, now);
 	return result;
@@ -74,7 +74,7 @@ end_flight(struct connection *conn, const struct key *key,
 {
 	return lease_end(conn->session->pool, &conn->worker->lease_door, key,
 	    end->token, conn->session->leases.holder, ending,
-	    ask_random(), clock_boot_now());
+	    jitter_random(), clock_boot_now());
 }
 
 static struct flight_ending

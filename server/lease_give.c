@@ -57,7 +57,7 @@ lease_session_give_back(struct connection *conn, struct led *led)
 		(void)origin_release(origin, led->permit.number &
 		    ~WIRE_PERMIT_UPLOAD, (led->permit.number &
 		    WIRE_PERMIT_UPLOAD) != 0, led->permit.token, holder,
-		    BREAKER_NEUTRAL, ask_random(), now, &events);
+		    BREAKER_NEUTRAL, jitter_random(), now, &events);
 		origin_log_events(origin, events, now);
 	}
 	if (led->has_lease) {
@@ -79,7 +79,7 @@ drop(struct ask *ask)
 	}
 	if (ask->state == ASK_PLACE) {
 		(void)origin_cancel(ask->origin, &ask->ticket,
-		    holder, ask_random(), now);
+		    holder, jitter_random(), now);
 	}
 	ask_stop_leading(ask, NULL);
 	ask_free(ask);

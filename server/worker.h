@@ -60,6 +60,7 @@ struct worker {
 	struct event_timer tick;	/* once a second */
 	struct event_timer fast;	/* while rings or sweeps have work */
 	struct event_timer resume;	/* connections that had their turn */
+	struct event_timer accept_later;
 	bool		fast_runs;
 	bool		listening;
 	/* state */
