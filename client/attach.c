@@ -6,6 +6,7 @@
  */
 #include "attach.h"
 
+#include "attach_claim.h"
 #include "clock.h"
 #include "geometry.h"
 #include "handle.h"
@@ -38,7 +39,9 @@ attach_forget(struct attach_state *state)
 	state->backoff_ms = 0;
 	/* What the parent holds is the parent's. */
 	state->holder = 0;
-	state->holds = false;
+	state->claims_until_ms = 0;
+	/* Not freed: another thread of the parent may have been growing it. */
+	memset(&state->holds, 0, sizeof(state->holds));
 }
 
 static void
@@ -149,34 +152,6 @@ map_pool(struct weir *handle, struct lane *lane, struct answer *answer,
 	return OK;
 }
 
-/*
- * What an earlier connection held is this one's: its worker died.  A daemon
- * that is another, or that let it go, says no, and it is lost.
- */
-static void
-claim_holder(struct weir *handle, const struct answer *hello,
-    struct deadline deadline)
-{
-	struct attach_state *state = &handle->attach;
-	struct request request = {
-		.type = FRAME_CLAIM,
-		.number = { state->holder, state->secret },
-	};
-	struct answer answer = { .status = MISS };
-	bool whole;
-
-	if (state->holder != 0 && state->holds && memcmp(
-	    state->holder_boot_id, hello->body + 24, 16) == 0 &&
-	    channel_exchange(handle, &request, NULL, &answer, deadline,
-	    &whole) == OK && answer.status == OK) {
-		return;
-	}
-	memcpy(state->holder_boot_id, hello->body + 24, 16);
-	state->holder = wire_get_u64(hello->body + 40);
-	state->secret = wire_get_u64(hello->body + 48);
-	state->holds = false;
-}
-
 static enum result
 say_hello(struct weir *handle, struct lane *lane, struct deadline deadline)
 {
@@ -185,6 +160,7 @@ say_hello(struct weir *handle, struct lane *lane, struct deadline deadline)
 		.value = handle->pool_name,
 		.value_length = strlen(handle->pool_name),
 		.pid = (uint32_t)getpid(),
+		.number = { handle->attach.holder, handle->attach.secret },
 	};
 	struct answer answer;
 	uint64_t before_ms = clock_boot_now().ms;
@@ -203,9 +179,13 @@ say_hello(struct weir *handle, struct lane *lane, struct deadline deadline)
 	} else {
 		result = map_pool(handle, lane, &answer, before_ms);
 		if (result == OK) {
-			claim_holder(handle, &answer, deadline);
-			/* The claim may have met a hang-up. */
-			result = handle->channel.wire.fd >= 0 ? OK : CLOSED;
+			result = attach_claim(handle,
+			    wire_get_u64(answer.body + 40),
+			    wire_get_u64(answer.body + 48), deadline);
+			if (result != OK) {
+				(void)lane_fail(lane, result, "claiming what "
+				    "was held: %s", result_text(result));
+			}
 		}
 	}
 	if (answer.fd >= 0) {
@@ -359,6 +339,7 @@ attach_close(struct weir *handle)
 	    memory_order_relaxed);
 	struct attachment *next;
 
+	holds_free(&handle->attach.holds);
 	if (a != NULL) {
 		destroy(a);
 	}

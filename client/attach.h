@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "holds.h"
 #include "pool.h"
 #include "weir.h"
 #include "wire.h"
@@ -42,10 +43,10 @@ struct attach_state {
 	int		last_result;	/* of the last try */
 	bool		has_membarrier;
 	/* who this process is to that daemon, and what proves it */
-	uint8_t		holder_boot_id[16];
 	uint64_t	holder;
 	uint64_t	secret;
-	bool		holds;		/* a lease or a permit was given */
+	struct holds	holds;
+	uint64_t	claims_until_ms; /* 0: none is being tried */
 };
 
 void	attach_forget(struct attach_state *state);

@@ -160,6 +160,8 @@ channel_drop(struct weir *handle)
 	wire_close(&channel->wire);
 	ring_out_drop(handle);
 	while ((pending = pending_take_first(&channel->waiting)) != NULL) {
+		handle->attach.holds.lost |= pending->type == FRAME_LEASE ||
+		    pending->type == FRAME_PERMIT;
 		if (pending->answer == NULL) {
 			finish(handle, pending, CLOSED, 0);
 		} else if (!pending->answer->arrived) {
@@ -216,6 +218,31 @@ give_answer(struct wire *wire, struct answer *answer)
 	answer->arrived = true;
 }
 
+bool
+channel_type_ends(enum frame_type type)
+{
+	return type == FRAME_FILL || type == FRAME_FAIL ||
+	    type == FRAME_UNCACHEABLE || type == FRAME_RELEASE;
+}
+
+/* c2 and c4 of holds.h; a blocking call's end is its caller's to note. */
+static void
+note_answer(struct weir *handle, const struct pending *pending)
+{
+	const struct wire *wire = &handle->channel.wire;
+	struct wire_lease_answer answer;
+
+	if ((pending->type == FRAME_LEASE || pending->type == FRAME_PERMIT) &&
+	    wire->frame.length == WIRE_LEASE_ANSWER_BYTES) {
+		wire_lease_answer_decode(wire->body, &answer);
+		holds_note(&handle->attach.holds, &answer,
+		    clock_boot_now().ms);
+	} else if (pending->answer == NULL &&
+	    channel_type_ends(pending->type)) {
+		holds_ended(&handle->attach.holds, &pending->ends);
+	}
+}
+
 /* A whole frame came in. */
 static enum result
 dispatch(struct weir *handle)
@@ -248,6 +275,7 @@ dispatch(struct weir *handle)
 		return CORRUPT;
 	}
 	pending_remove(&channel->waiting, pending);
+	note_answer(handle, pending);
 	if (pending->answer != NULL) {
 		give_answer(wire, pending->answer);
 		rouse_if_long(channel, pending);
@@ -256,7 +284,10 @@ dispatch(struct weir *handle)
 			struct answer answer;
 
 			give_answer(wire, &answer);
-			pending->take(pending->taker, &answer);
+			if (!pending->take(pending->taker, &answer)) {
+				finish(handle, pending, CORRUPT, 0);
+				return OK;
+			}
 		}
 		finish(handle, pending, frame->status, number);
 	}
@@ -337,8 +368,13 @@ channel_leave(struct weir *handle)
 	    NULL) {
 		channel_unlock(handle);
 		pending->done(pending->arg, pending->result, pending->number);
-		free(pending);
 		(void)pthread_mutex_lock(&handle->lock);
+		if (channel_type_ends(pending->type)) {
+			/* Unless done() sent it again. */
+			holds_not_ended(&handle->attach.holds,
+			    &pending->ends, pending->id);
+		}
+		free(pending);
 	}
 	channel_unlock(handle);
 }

@@ -49,8 +49,10 @@ struct pending {
 	struct answer	*answer;	/* blocking: on the caller's stack */
 	_Atomic uint32_t turn;		/* enum turn, of a long wait */
 	/* started LEASE, PERMIT: called before done, with its answer */
-	void		(*take)(void *taker, const struct answer *answer);
+	bool		(*take)(void *taker, const struct answer *answer);
 	void		*taker;
+	/* FILL, FAIL, UNCACHEABLE, RELEASE, started: what they end */
+	struct wire_hold ends;
 	weir_done_fn	done;		/* started: on the heap */
 	void		*arg;
 	int		result;
@@ -131,6 +133,9 @@ int	channel_call_long(struct weir *handle, struct lane *lane,
     const struct request *request, struct answer *answer,
     struct deadline deadline);
 
+/* A request of that type ends what was given. */
+bool	channel_type_ends(enum frame_type type);
+
 /* The answer of this long one came, or the channel is dropped. */
 void	channel_rouse(struct channel *channel, struct pending *pending);
 
@@ -140,7 +145,7 @@ int	channel_start(struct weir *handle, struct lane *lane,
 /* The same, and its answer to take first. */
 int	channel_start_taken(struct weir *handle, struct lane *lane,
     const struct request *request,
-    void (*take)(void *taker, const struct answer *answer), void *taker,
+    bool (*take)(void *taker, const struct answer *answer), void *taker,
     weir_done_fn done, void *arg);
 
 /* For channel_long.c: as channel_exchange(), without the wait. */

@@ -113,12 +113,21 @@ channel_ask_ring(struct weir *handle)
 	return result == BUSY ? OK : result;
 }
 
-/* Done twice it is done once: they end what has a token. */
-static bool
-may_be_repeated(enum frame_type type)
+static struct wire_hold
+what_ends(const struct request *request)
 {
-	return type == FRAME_FILL || type == FRAME_FAIL ||
-	    type == FRAME_UNCACHEABLE || type == FRAME_RELEASE;
+	return (struct wire_hold){ request->end.permit, request->end.token };
+}
+
+/* Answered or not: its caller does not repeat it. */
+static void
+end_given(struct weir *handle, const struct request *request)
+{
+	struct wire_hold given = what_ends(request);
+
+	if (channel_type_ends(request->type)) {
+		holds_ended(&handle->attach.holds, &given);
+	}
 }
 
 /* Under the lock. */
@@ -135,6 +144,7 @@ call_connected(struct weir *handle, struct lane *lane,
 
 		result = attach_ensure(handle, lane, deadline);
 		if (result != OK) {
+			end_given(handle, request);
 			return result;
 		}
 		pool = attach_pool(handle);
@@ -145,11 +155,13 @@ call_connected(struct weir *handle, struct lane *lane,
 		}
 		result = channel_exchange(handle, request, pool, answer,
 		    deadline, &whole);
+		/* An end done twice is done once: it has a token. */
 		if (result != CLOSED || (whole &&
-		    !may_be_repeated(request->type))) {
+		    !channel_type_ends(request->type))) {
 			break;
 		}
 	}
+	end_given(handle, request);
 	if (result != OK) {
 		return (enum result)lane_fail(lane, result,
 		    "waiting for the daemon: %s", result_text(result));
@@ -210,6 +222,11 @@ start_connected(struct weir *handle, const struct request *request,
 		return result;
 	}
 	pending_append(&channel->waiting, pending);
+	if (channel_type_ends(request->type)) {
+		pending->ends = what_ends(request);
+		holds_ending(&handle->attach.holds, &pending->ends,
+		    pending->id);
+	}
 	if (wire_flush(&channel->wire) == CLOSED) {
 		/* It is finished now, and the next step says so. */
 		channel_drop(handle);
@@ -228,7 +245,7 @@ channel_start(struct weir *handle, struct lane *lane,
 int
 channel_start_taken(struct weir *handle, struct lane *lane,
     const struct request *request,
-    void (*take)(void *taker, const struct answer *answer), void *taker,
+    bool (*take)(void *taker, const struct answer *answer), void *taker,
     weir_done_fn done, void *arg)
 {
 	struct deadline deadline = deadline_after(handle->timeout_ms);
@@ -260,8 +277,6 @@ channel_start_taken(struct weir *handle, struct lane *lane,
 			result = attach_ensure(handle, lane, deadline);
 		}
 		if (result == OK) {
-			/* What it grants is to be claimed after a hang-up. */
-			handle->attach.holds |= take != NULL;
 			result = start_connected(handle, request, pending);
 		}
 		channel_unlock(handle);

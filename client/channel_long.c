@@ -64,23 +64,6 @@ turn_of(const struct pending *pending)
 	return atomic_load_explicit(&pending->turn, memory_order_relaxed);
 }
 
-/* a1, a2. */
-void
-channel_rouse(struct channel *channel, struct pending *pending)
-{
-	static const uint64_t one = 1;
-	bool polls = channel->poller == pending;
-
-	if (!polls && turn_of(pending) != TURN_WAITS) {
-		channel->due |= eventcount_bit(pending->id);
-	}
-	set_turn(pending, TURN_ANSWERED);
-	if (polls && write(channel->bell, &one, sizeof(one)) < 0) {
-		/* Full: it rings already. */
-		return;
-	}
-}
-
 /* l4: somebody has to poll for those who are left. */
 static void
 pass_turn(struct channel *channel)
@@ -93,6 +76,29 @@ pass_turn(struct channel *channel)
 	if (pending != NULL && channel->poller == NULL) {
 		channel->due |= eventcount_bit(pending->id);
 		set_turn(pending, TURN_POLLS);
+	}
+}
+
+/* a1, a2.  It is in no queue any more. */
+void
+channel_rouse(struct channel *channel, struct pending *pending)
+{
+	static const uint64_t one = 1;
+	bool polls = channel->poller == pending;
+	bool passed;
+
+	if (!polls && turn_of(pending) != TURN_WAITS) {
+		channel->due |= eventcount_bit(pending->id);
+	}
+	/* It was to poll, and will not take the lock for that any more. */
+	passed = turn_of(pending) == TURN_POLLS;
+	set_turn(pending, TURN_ANSWERED);
+	if (passed) {
+		pass_turn(channel);
+	}
+	if (polls && write(channel->bell, &one, sizeof(one)) < 0) {
+		/* Full: it rings already. */
+		return;
 	}
 }
 
@@ -215,6 +221,8 @@ give_up(struct weir *handle, uint64_t id)
 	struct encoded encoded;
 	enum result result;
 
+	/* Until it says so, it may have given something. */
+	handle->attach.holds.lost = true;
 	request_encode(&request, NULL, &encoded);
 	request_address(&request, ++channel->last_id, 0, &encoded);
 	result = wire_queue(&channel->wire, encoded.part, 1);
@@ -277,19 +285,12 @@ call_until(struct long_wait *wait, struct lane *lane,
     const struct request *request)
 {
 	struct weir *handle = wait->handle;
-	struct request again;
 	enum result result = CLOSED;
 
 	for (int tries = 0; tries < LONG_TRIES && result == CLOSED; tries++) {
 		struct deadline connecting =
 		    deadline_after(handle->timeout_ms);
 
-		if (tries > 0) {
-			/* What the lost one led is claimed: no deadlock. */
-			again = *request;
-			again.lease.thread = 0;
-			request = &again;
-		}
 		if (!wait->locked) {
 			result = channel_lock(handle, wait->deadline);
 			wait->locked = result == OK;

@@ -101,9 +101,23 @@ encode_hello(const struct request *request, uint8_t *at)
 	wire_put_u32(at, FRAME_VERSION);
 	wire_put_u32(at + 4, request->pid);
 	wire_put_u16(at + 8, (uint16_t)request->value_length);
-	wire_put_u16(at + 10, 0);
+	wire_put_u16(at + 10, request->number[0] != 0);
 	wire_put_u32(at + 12, 0);
-	return at + 16;
+	at += 16;
+	return request->number[0] != 0 ? encode_numbers(request, 2, at) : at;
+}
+
+static uint8_t *
+encode_claim(const struct request *request, uint8_t *at)
+{
+	at = encode_numbers(request, 2, at);
+	if (request->value != NULL) {
+		wire_put_u32(at, (uint32_t)(request->value_length /
+		    WIRE_HOLD_BYTES));
+		wire_put_u32(at + 4, 0);
+		at += 8;
+	}
+	return at;
 }
 
 static uint8_t *
@@ -164,6 +178,8 @@ request_encode(const struct request *request, const struct pool *pool,
 		at = encode_numbers(request, 1, at);
 		break;
 	case FRAME_CLAIM:
+		at = encode_claim(request, at);
+		break;
 	case FRAME_TOUCH:
 		at = encode_numbers(request, 2, at);
 		break;

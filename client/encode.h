@@ -26,11 +26,13 @@ struct request {
 	enum frame_type	type;
 	const void	*key;
 	size_t		key_length;
-	const void	*value;		/* SET; HELLO: the pool's name */
+	/* SET; HELLO: the pool's name; CLAIM: what is held, or NULL */
+	const void	*value;
 	size_t		value_length;
 	const struct weir_tag *tags;	/* SET */
 	struct wire_set	set;		/* SET: when, ttls, version */
-	/* DELETE, TOUCH, COUNTER, CLAIM, ABANDON: their u64s */
+	/* DELETE, TOUCH, COUNTER, CLAIM, ABANDON: their u64s; HELLO: holder
+	 * and secret of the connection before, or 0 */
 	uint64_t	number[3];
 	uint32_t	create;		/* COUNTER */
 	uint32_t	pid;		/* HELLO */

@@ -6,6 +6,7 @@
  */
 #include "fetch.h"
 
+#include "hit_count.h"
 #include "lane.h"
 
 #include <stdlib.h>
@@ -80,7 +81,8 @@ weir_fetch(struct weir *handle, const void *key, size_t key_length,
 	    &fetch.look);
 	fetch.fetched = fetched;
 	if (__builtin_expect(fetch.result == WEIR_OK, 1) &&
-	    !is_tended(options)) {
+	    (is_tended(options) | (fetch.look.bypassed != 0)) == 0) {
+		hit_count_note(fetch.look.lane, &options->origin);
 		return fetch_take_found(&fetch, WEIR_FROM_HIT, WEIR_OK);
 	}
 	fetch.handle = handle;
@@ -116,11 +118,22 @@ weir_fetch_dup(struct weir *handle, const void *key, size_t key_length,
 		.fetched = fetched,
 	};
 
+	int result;
+
 	*value = NULL;
 	fetch_look(&fetch);
 	if (fetch.result != WEIR_OK) {
-		return fetch_checked(&fetch);
+		result = fetch_checked(&fetch);
+	} else if (is_tended(fetch.options) || fetch.look.bypassed != 0) {
+		result = fetch_tended(&fetch);
+	} else {
+		hit_count_note(fetch.look.lane, &fetch.options->origin);
+		return fetch_take_found(&fetch, WEIR_FROM_HIT, WEIR_OK);
 	}
-	return is_tended(fetch.options) ? fetch_tended(&fetch) :
-	    fetch_take_found(&fetch, WEIR_FROM_HIT, WEIR_OK);
+	if (result != WEIR_OK && result != WEIR_STALE) {
+		/* What was looked at on the way is nobody's. */
+		free(*value);
+		*value = NULL;
+	}
+	return result;
 }

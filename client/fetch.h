@@ -36,7 +36,7 @@ int	fetch_take_found(struct fetch *fetch, enum weir_source source,
 /* Anything but a fresh hit that is to be served and no more. */
 int	fetch_slowly(struct fetch *fetch);
 
-/* A fresh hit that may be refreshed or renewed. */
+/* A fresh hit that may be refreshed or renewed, or not be served. */
 int	fetch_tended(struct fetch *fetch);
 
 #endif

@@ -8,6 +8,7 @@
 #include "entry.h"
 #include "lane.h"
 #include "lease_call.h"
+#include "lease_send.h"
 #include "ring_out.h"
 
 #include <math.h>
@@ -27,6 +28,13 @@ draw(struct lane *lane)
 	lane->random = lane->random * UINT64_C(6364136223846793005) +
 	    UINT64_C(1442695040888963407);
 	return (uint32_t)(lane->random >> 32);
+}
+
+/* For ever stays for ever. */
+static uint64_t
+add_ms(uint64_t a_ms, uint64_t b_ms)
+{
+	return a_ms > UINT64_MAX - b_ms ? UINT64_MAX : a_ms + b_ms;
 }
 
 uint64_t
@@ -88,8 +96,8 @@ fetch_slide(const struct fetch *fetch, struct lane *lane)
 	if (options->stale_if_error_ms > grace_ms) {
 		grace_ms = options->stale_if_error_ms;
 	}
-	ring_out_slide(fetch->handle, lane, hit, options->ttl_ms + grace_ms,
-	    options->ttl_ms);
+	ring_out_slide(fetch->handle, lane, hit,
+	    add_ms(options->ttl_ms, grace_ms), options->ttl_ms);
 }
 
 static void
@@ -143,7 +151,7 @@ life_of(const struct fetch *fetch, struct lane *lane,
 	}
 	set.soft_ttl_ms = fetch_jittered_ms(computed->ttl_ms,
 	    fetch->options->jitter_percent, draw(lane));
-	set.ttl_ms = set.soft_ttl_ms + grace_ms;
+	set.ttl_ms = add_ms(set.soft_ttl_ms, grace_ms);
 	return set;
 }
 
@@ -152,8 +160,8 @@ static int
 store(struct fetch *fetch, struct lane *lane, struct weir_lease *lease,
     const void *value, size_t length, const struct weir_set_options *set)
 {
-	int stored = lease_fill_in(fetch->handle, lane, lease, fetch->key,
-	    fetch->key_length, value, length, set, NULL);
+	int stored = lease_fill_send(fetch->handle, lane, lease, fetch->key,
+	    fetch->key_length, value, length, set);
 
 	if (!lease_is_alone(lease)) {
 		/* Options without sense: it is not used up. */
@@ -234,9 +242,11 @@ end_with_failure(struct fetch *fetch, struct weir_lease *lease,
 	};
 
 	if (lease != NULL) {
+		/* An outcome that is none would leave the others waiting. */
 		(void)weir_lease_fail(fetch->handle, lease, fetch->key,
-		    fetch->key_length, computed->outcome, computed->code,
-		    fetch->options->back_off_ms);
+		    fetch->key_length, (unsigned)computed->outcome >
+		    WEIR_NEUTRAL ? WEIR_FAILURE : computed->outcome,
+		    computed->code, fetch->options->back_off_ms);
 	}
 	say(fetch, &said);
 	return WEIR_FAILED;

@@ -15,9 +15,12 @@
 #include "ask_later.h"
 #include "entry.h"
 #include "fetch_compute.h"
+#include "hit_count.h"
 #include "lane.h"
 #include "lease_call.h"
+#include "lease_parts.h"
 #include "origin.h"
+#include "origin_bypass.h"
 #include "reading.h"
 
 #include <stdlib.h>
@@ -62,6 +65,9 @@ may_revalidate(const struct fetch *fetch)
 static int
 serve_found(struct fetch *fetch, int why)
 {
+	if (!fetch->waited) {
+		hit_count_note(fetch->look.lane, &fetch->options->origin);
+	}
 	return fetch_take_found(fetch, fetch->result == WEIR_STALE ?
 	    WEIR_FROM_STALE : fetch->waited ? WEIR_FROM_WAITED :
 	    WEIR_FROM_HIT, why);
@@ -90,8 +96,9 @@ serve_stale_or(struct fetch *fetch, int result,
 		.retry_after_ms = lease->retry_after_ms,
 	};
 
-	if (fetch->result == WEIR_OK || may_revalidate(fetch) ||
-	    (for_ms > 0 && may_serve(fetch, for_ms))) {
+	if (mode != ORIGIN_BYPASS && (fetch->result == WEIR_OK ||
+	    may_revalidate(fetch) ||
+	    (for_ms > 0 && may_serve(fetch, for_ms)))) {
 		said.source = fetch->result == WEIR_OK ? WEIR_FROM_HIT :
 		    WEIR_FROM_STALE;
 		said.length = fetch->look.hit.value_bytes;
@@ -141,6 +148,7 @@ ask_once(struct fetch *fetch, struct lane *lane, int *result)
 	struct lease_ask ask = {
 		.seen_version = was_found(fetch) ? hit->version : 0,
 		.no_wait = serve || fetch->options->no_wait != 0,
+		.hits = hit_count_take(lane, &fetch->options->origin),
 	};
 	struct weir_lease lease;
 	uint32_t mode;
@@ -167,6 +175,11 @@ ask_once(struct fetch *fetch, struct lane *lane, int *result)
 	default:
 		break;
 	}
+	if (asked == WEIR_MISS) {
+		/* No such origin or pool, which is not "no such thing". */
+		asked = lane_fail(lane, WEIR_INVALID, "no origin or pool of "
+		    "that name");
+	}
 	if (is_refusal(asked)) {
 		ask_later_note(lane, fetch->key, fetch->key_length,
 		    lane->clock.boot.ms + lease.retry_after_ms);
@@ -176,12 +189,56 @@ ask_once(struct fetch *fetch, struct lane *lane, int *result)
 	return true;
 }
 
+/* Perhaps: the daemon knows.  Of a value that was found. */
+static bool
+is_bypassed(const struct fetch *fetch)
+{
+	const char *name = fetch->options->origin.name;
+
+	return fetch->look.bypassed != 0 && (fetch->look.bypassed &
+	    origin_bypass_bit(name != NULL ? name : "default")) != 0;
+}
+
 /* A refresh that failed lately is not asked for with each hit. */
 static bool
 is_too_early(const struct fetch *fetch, struct lane *lane)
 {
 	return was_found(fetch) && ask_later_until(lane, fetch->key,
 	    fetch->key_length) > lane->clock.boot.ms;
+}
+
+/*
+ * Filled and gone, time and again: the pool is far too small.  Everybody
+ * computes their own, and the origin is guarded as ever.
+ */
+static int
+compute_unshared(struct fetch *fetch, struct lane *lane)
+{
+	const struct weir_fetch_options *options = fetch->options;
+	uint32_t wait_ms = options->no_wait != 0 ? 0 :
+	    options->wait_ms != 0 ? options->wait_ms :
+	    LEASE_WAIT_DEFAULT_MS;
+	struct weir_permit permit;
+	struct weir_lease lease;
+	int asked = weir_permit_acquire(fetch->handle, &options->origin,
+	    wait_ms, &permit);
+
+	if (asked == WEIR_OK) {
+		lease_of_permit(&permit, &lease);
+		return fetch_compute(fetch, &lease, WEIR_ALONE);
+	}
+	if (is_absence(asked)) {
+		return compute_alone(fetch, asked);
+	}
+	lease = (struct weir_lease){
+		.retry_after_ms = permit.retry_after_ms,
+		.reason = permit.reason,
+	};
+	if (is_refusal(asked)) {
+		ask_later_note(lane, fetch->key, fetch->key_length,
+		    lane->clock.boot.ms + lease.retry_after_ms);
+	}
+	return serve_stale_or(fetch, asked, &lease, 0);
 }
 
 int
@@ -196,6 +253,10 @@ fetch_slowly(struct fetch *fetch)
 	for (int looks = 0; looks < LOOKS_MAX; looks++) {
 		if (fetch->look.negative && fetch->result == WEIR_MISS) {
 			/* There is no such thing: that is the answer. */
+			if (!fetch->waited) {
+				hit_count_note(lane,
+				    &fetch->options->origin);
+			}
 			(void)fetch_take_found(fetch, fetch->waited ?
 			    WEIR_FROM_WAITED : WEIR_FROM_HIT, WEIR_OK);
 			return WEIR_MISS;
@@ -204,6 +265,7 @@ fetch_slowly(struct fetch *fetch)
 			return serve_found(fetch, WEIR_OK);
 		}
 		if (fetch->result == WEIR_STALE && may_revalidate(fetch) &&
+		    !is_bypassed(fetch) &&
 		    ((fetch->look.hit.slot_word & SLOT_REFRESH) != 0 ||
 		    is_too_early(fetch, lane))) {
 			return serve_found(fetch, WEIR_STALE);
@@ -228,8 +290,30 @@ fetch_slowly(struct fetch *fetch)
 		fetch->early = false;
 		fetch_look(fetch);
 	}
-	/* Filled and gone, time and again: the pool is far too small. */
-	return fetch_compute(fetch, NULL, WEIR_FULL);
+	return compute_unshared(fetch, lane);
+}
+
+/*
+ * A fresh hit of an origin that may be bypassed: then it is neither served
+ * nor replaced, and a refusal is a refusal.  If it is not, or no daemon is
+ * there to say so, it is a hit.
+ */
+static int
+fetch_around(struct fetch *fetch, struct lane *lane)
+{
+	struct lease_ask ask = { .no_wait = fetch->options->no_wait != 0 };
+	struct weir_lease lease;
+	uint32_t mode;
+	int result = lease_ask(fetch->handle, lane, fetch->key,
+	    fetch->key_length, fetch->options, &ask, &lease, &mode);
+
+	if (result == WEIR_LEAD || result == WEIR_ALONE) {
+		return fetch_compute(fetch, &lease, result);
+	}
+	if (is_refusal(result) || result == WEIR_TIMEOUT) {
+		return serve_stale_or(fetch, result, &lease, mode);
+	}
+	return serve_found(fetch, WEIR_OK);
 }
 
 int
@@ -240,13 +324,19 @@ fetch_tended(struct fetch *fetch)
 	if (lane == NULL) {
 		return WEIR_NO_MEMORY;
 	}
+	if (is_bypassed(fetch) && fetch->compute != NULL) {
+		return fetch_around(fetch, lane);
+	}
+	if (!lease_options_are_sound(fetch->options)) {
+		return lane_fail_plain(lane, WEIR_INVALID);
+	}
 	if (fetch->options->sliding != 0) {
 		fetch_slide(fetch, lane);
 	}
 	if (fetch->compute == NULL ||
 	    (fetch->look.hit.slot_word & SLOT_REFRESH) != 0 ||
 	    !fetch_is_due(fetch, lane) || is_too_early(fetch, lane)) {
-		return fetch_take_found(fetch, WEIR_FROM_HIT, WEIR_OK);
+		return serve_found(fetch, WEIR_OK);
 	}
 	fetch->early = true;
 	return fetch_slowly(fetch);

@@ -6,6 +6,7 @@
 #include "get.h"
 
 #include "info.h"
+#include "lease_send.h"
 
 #include <stdlib.h>
 
@@ -56,6 +57,15 @@ copy_one(struct reading *reading, const void *key_bytes, size_t key_length,
 	    buffer, size, hit);
 }
 
+/* Within reading_begin() and reading_end(). */
+static inline uint64_t
+bypassed(const struct reading *reading)
+{
+	/* Relaxed: a hint to ask the daemon, which knows. */
+	return atomic_load_explicit(&reading->lane->pool.header->bypassed,
+	    memory_order_relaxed);
+}
+
 /* The parts of a get that are not the hit. */
 static int
 say_other(struct weir *handle, struct lane *lane, int result)
@@ -88,6 +98,8 @@ get_copy(struct weir *handle, const void *key, size_t key_length,
 	look->now = reading.now;
 	result = copy_one(&reading, key, key_length, buffer, size,
 	    &look->hit);
+	look->lane = reading.lane;
+	look->bypassed = bypassed(&reading);
 	found = was_found(result);
 	reading_end(handle, &reading, found ? &look->hit : NULL);
 	if (__builtin_expect(!found, 0)) {
@@ -107,9 +119,13 @@ weir_get(struct weir *handle, const void *key, size_t key_length,
 {
 	struct get_look look;
 	int result = get_copy(handle, key, key_length, buffer, size, &look);
-	bool known = was_found(result) || result == TOO_LARGE ||
-	    result == GROWING;
+	bool known;
 
+	if (result == MISS && !look.negative && lease_settle(handle)) {
+		result = get_copy(handle, key, key_length, buffer, size,
+		    &look);
+	}
+	known = was_found(result) || result == TOO_LARGE || result == GROWING;
 	if (length != NULL) {
 		*length = known ? look.hit.value_bytes : 0;
 	}
@@ -204,6 +220,8 @@ get_dup(struct weir *handle, const void *key, size_t key_length,
 	}
 	look->now = reading.now;
 	result = copy_to_heap(&reading, key, key_length, value, &look->hit);
+	look->lane = reading.lane;
+	look->bypassed = bypassed(&reading);
 	found = was_found(result);
 	reading_end(handle, &reading, found ? &look->hit : NULL);
 	if (!found) {
@@ -225,6 +243,9 @@ weir_get_dup(struct weir *handle, const void *key, size_t key_length,
 	struct get_look look;
 	int result = get_dup(handle, key, key_length, value, &look);
 
+	if (result == MISS && !look.negative && lease_settle(handle)) {
+		result = get_dup(handle, key, key_length, value, &look);
+	}
 	if (length != NULL) {
 		*length = was_found(result) ? look.hit.value_bytes : 0;
 	}

@@ -22,6 +22,8 @@ struct get_look {
 	struct read_hit	hit;
 	struct boot_ms	now;
 	bool		negative;
+	struct lane	*lane;		/* of a hit */
+	uint64_t	bypassed;	/* of a hit: see origin_bypass.h */
 };
 int	get_copy(struct weir *handle, const void *key, size_t key_length,
     void *buffer, size_t size, struct get_look *look);

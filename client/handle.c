@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #define TIMEOUT_DEFAULT_MS	1000
 #define TIMEOUT_MAX_MS		3600000u
@@ -186,6 +187,9 @@ weir_close(struct weir *handle)
 	channel_leave(handle);
 	lane_close_all(handle);
 	attach_close(handle);
+	if (handle->channel.bell >= 0) {
+		(void)close(handle->channel.bell);
+	}
 	(void)pthread_mutex_destroy(&handle->lock);
 	(void)pthread_mutex_destroy(&handle->ring_lock);
 	free_handle(handle);

@@ -41,6 +41,7 @@ struct weir {
 	_Atomic uint64_t next_look_ms;	/* own boot clock */
 	_Atomic uint64_t next_tick_ms;	/* own boot clock */
 	_Atomic bool	absent;		/* no daemon at the last look */
+	_Atomic uint32_t fills_sent;	/* not answered yet: lease_send.h */
 
 	/* under lock */
 	pthread_mutex_t	lock;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 /* All lanes of one thread, of whatever handles. */
 struct lane_list {
@@ -137,6 +138,15 @@ take_free(struct weir *handle, struct lane_list *list)
 	return NULL;
 }
 
+/* Processes and threads that draw alike would expire alike. */
+static void
+seed(struct lane *lane)
+{
+	(void)!getrandom(&lane->random, sizeof(lane->random),
+	    GRND_NONBLOCK);
+	lane->hits_draw = lane->random;
+}
+
 static struct lane *
 push_lane(struct weir *handle, struct lane_list *list)
 {
@@ -148,6 +158,7 @@ push_lane(struct weir *handle, struct lane_list *list)
 		return NULL;
 	}
 	memset(lane, 0, sizeof(*lane));
+	seed(lane);
 	lane->handle_serial = handle->serial;
 	/* Relaxed: nobody else has it yet. */
 	atomic_store_explicit(&lane->owner, list, memory_order_relaxed);
@@ -221,6 +232,7 @@ lane_forget_others(struct weir *handle)
 		    memory_order_relaxed);
 
 		lane->hint_count = 0;
+		seed(lane);
 		if (owner == own || owner == NULL) {
 			continue;
 		}

@@ -59,6 +59,14 @@ struct lane_later {
 	uint64_t	until_ms;
 };
 
+/* See hit_count.h. */
+#define LANE_HIT_ROWS		128u
+struct lane_hits {
+	uint64_t	hash;		/* of the partition */
+	uint32_t	hits;		/* 0: the row is free */
+	uint32_t	unused;
+};
+
 struct lane {
 	/* the thread's counters; read by whoever sends them */
 	struct stats_block stats;
@@ -75,6 +83,9 @@ struct lane {
 	char		detail[LANE_DETAIL_BYTES];
 	uint64_t	random;
 	struct lane_later later[LANE_LATER_ROWS];
+	struct lane_hits partition_hits[LANE_HIT_ROWS];
+	uint64_t	hits_draw;	/* which hits are counted */
+	uint64_t	hits_told;	/* of stats */
 	struct lane	*next_of_thread;
 	/* set when it is made */
 	uint64_t	handle_serial;

@@ -6,6 +6,7 @@
 #include "lease_call.h"
 
 #include "handle.h"
+#include "hit_count.h"
 #include "lane.h"
 #include "lease_parts.h"
 
@@ -25,15 +26,6 @@ say(struct lane *lane, const struct answer *answer)
 	}
 	return lane_fail(lane, answer->status, "%.*s", (int)answer->length,
 	    (const char *)answer->body);
-}
-
-/* A grant: after a reconnect it is to be claimed. */
-static void
-note_grant(struct weir *handle)
-{
-	(void)pthread_mutex_lock(&handle->lock);
-	handle->attach.holds = true;
-	channel_unlock(handle);
 }
 
 /* The daemon says when wait_ms are over; this is for one that says nothing. */
@@ -71,9 +63,6 @@ lease_ask(struct weir *handle, struct lane *lane, const void *key,
 	}
 	lease_put(&said, answer.status, lease);
 	*mode = said.mode;
-	if (said.token != 0 || said.permit.number != 0) {
-		note_grant(handle);
-	}
 	return say(lane, &answer);
 }
 
@@ -88,6 +77,8 @@ weir_lease(struct weir *handle, const void *key, size_t key_length,
 	struct lease_ask ask = { .seen_version = seen_version };
 	uint32_t mode;
 
+	memset(lease, 0, sizeof(*lease));
+	lease->reason = "";
 	if (lane == NULL) {
 		return WEIR_NO_MEMORY;
 	}
@@ -97,6 +88,7 @@ weir_lease(struct weir *handle, const void *key, size_t key_length,
 	if (!lease_options_are_sound(options)) {
 		return lane_fail_plain(lane, INVALID);
 	}
+	ask.hits = hit_count_take_all(lane);
 	ask.no_wait = options->no_wait != 0;
 	return lease_ask(handle, lane, key, key_length, options, &ask, lease,
 	    &mode);
@@ -130,13 +122,31 @@ end_unsent(struct weir *handle, struct lane *lane,
 }
 
 int
+lease_fill_request(struct weir *handle, struct lane *lane,
+    const struct request *request, uint64_t *version)
+{
+	struct answer answer = { .arrived = false };
+	int result = channel_call(handle, lane, request, &answer);
+
+	if (!answer.arrived && (result == TOO_LARGE || result == INVALID)) {
+		return end_unsent(handle, lane, request, result);
+	}
+	if (result == OK && answer.length != sizeof(uint64_t)) {
+		return lane_fail(lane, CORRUPT, "the answer makes no sense");
+	}
+	if (result == OK && version != NULL) {
+		*version = wire_get_u64(answer.body);
+	}
+	return result;
+}
+
+int
 lease_fill_in(struct weir *handle, struct lane *lane,
     struct weir_lease *lease, const void *key, size_t key_length,
     const void *value, size_t length, const struct weir_set_options *options,
     uint64_t *version)
 {
 	struct request request;
-	struct answer answer = { .arrived = false };
 	int result;
 
 	if (version != NULL) {
@@ -146,17 +156,7 @@ lease_fill_in(struct weir *handle, struct lane *lane,
 	    options, &result)) {
 		return lane_fail_plain(lane, result);
 	}
-	result = channel_call(handle, lane, &request, &answer);
-	if (!answer.arrived && (result == TOO_LARGE || result == INVALID)) {
-		return end_unsent(handle, lane, &request, result);
-	}
-	if (result == OK && answer.length != sizeof(uint64_t)) {
-		return lane_fail(lane, CORRUPT, "the answer makes no sense");
-	}
-	if (result == OK && version != NULL) {
-		*version = wire_get_u64(answer.body);
-	}
-	return result;
+	return lease_fill_request(handle, lane, &request, version);
 }
 
 int
@@ -170,19 +170,46 @@ weir_lease_fill(struct weir *handle, struct weir_lease *lease,
 	    lease, key, key_length, value, length, options, version);
 }
 
+/*
+ * *arrived: the daemon has heard of it.  If it has not, for want of sense,
+ * what was to be ended is its caller's yet.
+ */
 static int
-call_end(struct weir *handle, const struct request *request, bool given)
+call_end(struct weir *handle, const struct request *request, bool given,
+    bool *arrived)
 {
 	struct lane *lane = lane_of(handle);
-	struct answer answer;
+	struct answer answer = { .arrived = false };
+	int result;
 
+	*arrived = false;
 	if (lane == NULL) {
 		return WEIR_NO_MEMORY;
 	}
 	if (request->end.outcome > WEIR_NEUTRAL) {
 		return lane_fail_plain(lane, INVALID);
 	}
-	return given ? channel_call(handle, lane, request, &answer) : WEIR_OK;
+	if (!given) {
+		return WEIR_OK;
+	}
+	result = channel_call(handle, lane, request, &answer);
+	*arrived = answer.arrived || (result != INVALID &&
+	    result != KEY_INVALID);
+	return result;
+}
+
+static int
+end_lease(struct weir *handle, struct weir_lease *lease,
+    const struct weir_lease *before, const struct request *request,
+    bool given)
+{
+	bool arrived;
+	int result = call_end(handle, request, given, &arrived);
+
+	if (result != OK && !arrived) {
+		*lease = *before;
+	}
+	return result;
 }
 
 int
@@ -190,22 +217,24 @@ weir_lease_fail(struct weir *handle, struct weir_lease *lease,
     const void *key, size_t key_length, enum weir_outcome outcome, int code,
     uint32_t back_off_ms)
 {
+	const struct weir_lease before = *lease;
 	struct request request;
 	bool given = lease_make_end(&request, FRAME_FAIL, lease, key,
 	    key_length, outcome, code, back_off_ms);
 
-	return call_end(handle, &request, given);
+	return end_lease(handle, lease, &before, &request, given);
 }
 
 int
 weir_lease_uncacheable(struct weir *handle, struct weir_lease *lease,
     const void *key, size_t key_length, uint32_t for_ms)
 {
+	const struct weir_lease before = *lease;
 	struct request request;
 	bool given = lease_make_end(&request, FRAME_UNCACHEABLE, lease, key,
 	    key_length, WEIR_SUCCESS, 0, for_ms);
 
-	return call_end(handle, &request, given);
+	return end_lease(handle, lease, &before, &request, given);
 }
 
 int
@@ -236,9 +265,6 @@ weir_permit_acquire(struct weir *handle, const struct weir_origin *origin,
 		return lane_fail(lane, CORRUPT, "the answer makes no sense");
 	}
 	lease_put_permit(&said, answer.status, permit);
-	if (answer.status == OK) {
-		note_grant(handle);
-	}
 	return say(lane, &answer);
 }
 
@@ -246,10 +272,20 @@ int
 weir_permit_release(struct weir *handle, struct weir_permit *permit,
     enum weir_outcome outcome)
 {
+	const struct weir_permit before = *permit;
 	struct request request;
+	bool arrived;
+	int result;
 
 	if (!lease_make_release(&request, permit, outcome)) {
-		return WEIR_LEASE_LOST;
+		struct lane *lane = lane_of(handle);
+
+		return lane == NULL ? WEIR_NO_MEMORY :
+		    lane_fail_plain(lane, LEASE_LOST);
 	}
-	return call_end(handle, &request, true);
+	result = call_end(handle, &request, true, &arrived);
+	if (result != OK && !arrived) {
+		*permit = before;
+	}
+	return result;
 }

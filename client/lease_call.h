@@ -36,6 +36,10 @@ int	lease_fill_in(struct weir *handle, struct lane *lane,
     const void *value, size_t length, const struct weir_set_options *options,
     uint64_t *version);
 
+/* A FILL as it is; one that cannot be sent ends its flight, too. */
+int	lease_fill_request(struct weir *handle, struct lane *lane,
+    const struct request *request, uint64_t *version);
+
 /* A lease of no flight: its permit goes back with that outcome. */
 bool	lease_is_alone(const struct weir_lease *lease);
 

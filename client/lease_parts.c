@@ -242,6 +242,20 @@ lease_put_permit(const struct wire_lease_answer *answer, int status,
 	permit->reason = reason_text(status, answer->reason);
 }
 
+void
+lease_of_permit(const struct weir_permit *permit, struct weir_lease *lease)
+{
+	*lease = (struct weir_lease){
+		.left_ms = permit->left_ms,
+		.retry_after_ms = permit->retry_after_ms,
+		.reason = permit->reason,
+	};
+	lease->secret[SECRET_PERMIT] = permit->secret[SECRET_PERMIT];
+	lease->secret[SECRET_PERMIT_TOKEN] =
+	    permit->secret[SECRET_PERMIT_TOKEN];
+	lease->secret[SECRET_SINCE_MS] = monotonic_ms();
+}
+
 bool
 lease_make_release(struct request *request, struct weir_permit *permit,
     enum weir_outcome outcome)

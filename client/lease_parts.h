@@ -49,4 +49,8 @@ void	lease_put(const struct wire_lease_answer *answer, int status,
 void	lease_put_permit(const struct wire_lease_answer *answer, int status,
     struct weir_permit *permit);
 
+/* A lease of no flight, with what the permit has. */
+void	lease_of_permit(const struct weir_permit *permit,
+    struct weir_lease *lease);
+
 #endif

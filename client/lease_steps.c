@@ -6,29 +6,34 @@
 #include "lease_parts.h"
 
 #include "handle.h"
+#include "hit_count.h"
 #include "lane.h"
 
 #include <string.h>
 
-/* Under the channel's lock. */
-static void
+/* Under the channel's lock.  False: the answer makes no sense. */
+static bool
 take_lease(void *taker, const struct answer *answer)
 {
 	struct wire_lease_answer said;
 
-	if (lease_read_answer(answer, &said)) {
-		lease_put(&said, answer->status, taker);
+	if (!lease_read_answer(answer, &said)) {
+		return false;
 	}
+	lease_put(&said, answer->status, taker);
+	return true;
 }
 
-static void
+static bool
 take_permit(void *taker, const struct answer *answer)
 {
 	struct wire_lease_answer said;
 
-	if (lease_read_answer(answer, &said)) {
-		lease_put_permit(&said, answer->status, taker);
+	if (!lease_read_answer(answer, &said)) {
+		return false;
 	}
+	lease_put_permit(&said, answer->status, taker);
+	return true;
 }
 
 int
@@ -53,6 +58,7 @@ weir_start_lease(struct weir *handle, const void *key, size_t key_length,
 	if (!lease_options_are_sound(options)) {
 		return lane_fail_plain(lane, INVALID);
 	}
+	ask.hits = hit_count_take_all(lane);
 	ask.no_wait = options->no_wait != 0;
 	lease_make(&request, key, key_length, options, &ask);
 	/* Its caller goes on meanwhile: it cannot wait for itself. */

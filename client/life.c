@@ -105,6 +105,9 @@ life_adopt(struct weir *handle)
 		channel_forget(&handle->channel);
 		attach_forget(&handle->attach);
 		ring_out_forget(handle);
+		/* Relaxed: the release below tells it. */
+		atomic_store_explicit(&handle->fills_sent, 0,
+		    memory_order_relaxed);
 		/* Release: all of the above before another thread goes on. */
 		atomic_store_explicit(&handle->life, now,
 		    memory_order_release);

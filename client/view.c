@@ -7,6 +7,8 @@
  */
 #include "get.h"
 
+#include "lease_send.h"
+
 _Static_assert(WEIR_VIEW_PARTS == READ_VIEW_PARTS, "parts of a view");
 
 enum {
@@ -45,8 +47,8 @@ mark_viewed(const struct attachment *a)
 	    memory_order_relaxed);
 }
 
-int
-weir_view(struct weir *handle, const void *key_bytes, size_t key_length,
+static int
+view_once(struct weir *handle, const void *key_bytes, size_t key_length,
     uint64_t offset, struct weir_view *view, struct weir_info *info)
 {
 	struct reading reading;
@@ -83,6 +85,20 @@ weir_view(struct weir *handle, const void *key_bytes, size_t key_length,
 	}
 	return result >= 0 ? result : lane_fail(reading.lane, result, "%s",
 	    result_text((enum result)result));
+}
+
+int
+weir_view(struct weir *handle, const void *key_bytes, size_t key_length,
+    uint64_t offset, struct weir_view *view, struct weir_info *info)
+{
+	int result = view_once(handle, key_bytes, key_length, offset, view,
+	    info);
+
+	if (result == MISS && lease_settle(handle)) {
+		result = view_once(handle, key_bytes, key_length, offset,
+		    view, info);
+	}
+	return result;
 }
 
 bool

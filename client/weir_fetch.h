@@ -108,7 +108,7 @@ struct weir_fetched {
 	 * WEIR_TIMEOUT, WEIR_BUSY, WEIR_NO_SERVER, ...
 	 */
 	int		why;
-	int		stored;		/* computed: WEIR_OK, or why not */
+	int		stored;		/* computed: WEIR_OK, or why not sent */
 	int		code;		/* WEIR_FAILED: the callback's */
 	const char	*reason;	/* WEIR_SHED: which limit; else "" */
 	uint64_t	retry_after_ms;	/* of a refusal, jittered */
@@ -122,6 +122,10 @@ struct weir_fetched {
  * WEIR_BUSY, WEIR_NO_SERVER with no_alone, WEIR_TOO_LARGE (the value is
  * stored, and longer than the buffer: fetched->length), WEIR_INVALID,
  * WEIR_KEY_INVALID.  fetched may be NULL.
+ *
+ * A value of up to 16 KiB that was computed is sent to the daemon and not
+ * waited for: other processes see it some tens of microseconds later.  Gets
+ * over the same handle wait for it before they say WEIR_MISS.
  */
 int	weir_fetch(struct weir *handle, const void *key, size_t key_length,
     void *buffer, size_t size, const struct weir_fetch_options *options,

@@ -36,7 +36,7 @@
 #define ADAPTIVE_WINDOW_MS	1000u
 #define ADAPTIVE_MIN_CALLS	10u
 #define ADAPTIVE_TOLERANCE_PCT	200u
-#define ADAPTIVE_MIN_LIMIT	8u
+#define ADAPTIVE_MIN_LIMIT	4u
 
 struct adaptive_config {
 	uint32_t	enabled;

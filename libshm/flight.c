@@ -209,10 +209,12 @@ flight_collect(const struct flight_table *table, const struct flight_key *key,
 
 bool
 flight_leave(const struct flight_table *table, const struct flight_key *key,
-    uint32_t index, uint32_t worker, uint32_t waiters, uint32_t left)
+    uint32_t index, uint32_t worker, uint32_t waiters, uint32_t left,
+    uint64_t *tell)
 {
 	struct flight *flight = flight_at(table, index);
 
+	*tell = 0;
 	if (flight == NULL || !flight_is_of(flight, key) ||
 	    (flight->waiting_workers & bit_of(worker)) == 0) {
 		return false;
@@ -223,6 +225,7 @@ flight_leave(const struct flight_table *table, const struct flight_key *key,
 		    flight->offered_worker == worker) {
 			flight->offered_worker = flight_next_worker(
 			    flight->waiting_workers, worker);
+			*tell = bit_of(flight->offered_worker);
 		}
 		return false;
 	}

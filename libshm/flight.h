@@ -238,11 +238,12 @@ enum flight_answer flight_collect(const struct flight_table *table,
 
 /*
  * So many waiters of a worker wait no more, and so many are left.  True: an
- * offered flight went, as nobody wants it.
+ * offered flight went, as nobody wants it.  *tell: the worker that the offer
+ * was passed on to; it looked when another had it.
  */
 bool	flight_leave(const struct flight_table *table,
     const struct flight_key *key, uint32_t index, uint32_t worker,
-    uint32_t waiters, uint32_t left);
+    uint32_t waiters, uint32_t left, uint64_t *tell);
 
 /*
  * A key of that hash is set, deleted, touched: see 4; notes of it go.  How
@@ -267,6 +268,16 @@ typedef void (*flight_swept_fn)(void *arg, uint32_t index, uint64_t hash,
     uint64_t tell, bool over);
 void	flight_sweep(const struct flight_table *table, uint64_t dead_workers,
     const struct flight_scene *scene, flight_swept_fn fn, void *arg);
+
+/*
+ * Flights that this holder leads under tokens that its client was never told
+ * of (the worker died between giving and answering) are handed over, to that
+ * worker first.  Costs a look at the flights in use.
+ */
+typedef bool (*flight_knows_fn)(void *arg, uint64_t token);
+void	flight_keep_known(const struct flight_table *table, uint64_t holder,
+    uint32_t worker, flight_knows_fn knows, void *knower, struct boot_ms now,
+    flight_swept_fn fn, void *arg);
 
 /* A flight of that hash is led or offered. */
 bool	flight_is_under_way(const struct flight_table *table, uint64_t hash);

@@ -89,3 +89,29 @@ flight_sweep(const struct flight_table *table, uint64_t dead_workers,
 		sweep_notes(table, scene->now);
 	}
 }
+
+void
+flight_keep_known(const struct flight_table *table, uint64_t holder,
+    uint32_t worker, flight_knows_fn knows, void *knower, struct boot_ms now,
+    flight_swept_fn fn, void *arg)
+{
+	uint32_t used = table->state->used;
+
+	/* Free records are taken from the front: the rest is mostly free. */
+	for (uint32_t i = 1; i <= table->capacity && used > 0; i++) {
+		struct flight *flight = &table->flights[i];
+		uint64_t tell, hash = flight->hash;
+
+		if (flight->state == FLIGHT_FREE) {
+			continue;
+		}
+		used--;
+		if (flight->state != FLIGHT_LEADING ||
+		    flight->leader != holder ||
+		    knows(knower, flight->token)) {
+			continue;
+		}
+		tell = flight_hand_over(table, i, worker, now);
+		fn(arg, i, hash, tell, flight->state != FLIGHT_OFFERED);
+	}
+}

@@ -282,7 +282,9 @@ struct pool_header {
 	/* keeper, relaxed */
 	_Atomic uint64_t heartbeat_ms;
 	_Atomic uint64_t tracing;
-	uint8_t		unused2[48];
+	/* any worker, relaxed: see origin_bypass.h */
+	_Atomic uint64_t bypassed;
+	uint8_t		unused2[40];
 	/*
 	 * Any worker under the epoch lock.  Newest is raised last (release),
 	 * readers load it first (acquire).

@@ -179,10 +179,12 @@ lease_collect(const struct pool *pool, const struct lease_door *door,
 }
 
 enum result
-lease_leave(const struct pool *pool, const struct lease *lease,
-    uint32_t worker, uint32_t waiters, uint32_t left)
+lease_leave(const struct pool *pool, const struct lease_door *door,
+    const struct lease *lease, uint32_t worker, uint32_t waiters,
+    uint32_t left)
 {
 	struct flight_table table;
+	uint64_t workers;
 	enum result result;
 
 	if (lease->shard >= pool->g.shard_count) {
@@ -194,9 +196,10 @@ lease_leave(const struct pool *pool, const struct lease *lease,
 	}
 	table = pool_flights(pool, lease->shard);
 	if (flight_leave(&table, &lease->key, lease->ticket.index, worker,
-	    waiters, left)) {
+	    waiters, left, &workers)) {
 		lease_refresh_clear(pool, lease->shard, lease->key.hash);
 	}
+	tell(door, pool, lease->shard, lease->ticket.index, workers);
 	shard_leave(pool, lease->shard);
 	return OK;
 }

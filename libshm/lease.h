@@ -75,7 +75,8 @@ enum result lease_collect(const struct pool *pool,
     enum flight_answer *answer, struct flight_ending *ending);
 
 /* So many waiters of this worker wait no more, and so many are left. */
-enum result lease_leave(const struct pool *pool, const struct lease *lease,
+enum result lease_leave(const struct pool *pool,
+    const struct lease_door *door, const struct lease *lease,
     uint32_t worker, uint32_t waiters, uint32_t left);
 
 /*
@@ -106,6 +107,14 @@ enum result lease_abandon(const struct pool *pool,
 enum result lease_sweep(const struct pool *pool,
     const struct lease_door *door, uint32_t shard, uint64_t dead_workers,
     struct boot_ms now);
+
+/*
+ * One shard's flights that this holder leads and its client does not know of
+ * go to others, or nobody; see flight_keep_known().
+ */
+enum result lease_keep_known(const struct pool *pool,
+    const struct lease_door *door, uint32_t shard, uint64_t holder,
+    flight_knows_fn knows, void *knower, struct boot_ms now);
 
 /* For people: flights of a shard in use, until fn says false. */
 typedef bool (*lease_list_fn)(void *arg, uint32_t shard,

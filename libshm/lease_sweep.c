@@ -81,6 +81,29 @@ lease_sweep(const struct pool *pool, const struct lease_door *door,
 }
 
 enum result
+lease_keep_known(const struct pool *pool, const struct lease_door *door,
+    uint32_t shard, uint64_t holder, flight_knows_fn knows, void *knower,
+    struct boot_ms now)
+{
+	struct sweep sweep = { pool, door, shard };
+	struct flight_table table;
+	enum result result;
+
+	if (shard >= pool->g.shard_count) {
+		return INVALID;
+	}
+	result = shard_enter(pool, shard);
+	if (result != OK) {
+		return result;
+	}
+	table = pool_flights(pool, shard);
+	flight_keep_known(&table, holder, pool->worker, knows, knower, now,
+	    swept, &sweep);
+	shard_leave(pool, shard);
+	return OK;
+}
+
+enum result
 lease_list(const struct pool *pool, uint32_t shard, lease_list_fn fn,
     void *arg)
 {

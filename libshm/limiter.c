@@ -62,10 +62,24 @@ rows_bytes(uint32_t permits, uint32_t places)
 	    sizeof(struct limiter_row);
 }
 
-size_t
-limiter_bytes(uint32_t permits, uint32_t places)
+/*
+ * A place that was granted stays taken until its worker collects it.  It has a
+ * permit by then, and must not take the room of who waits: the queue would be
+ * full before it is.
+ */
+static uint32_t
+places_for(uint32_t permits, uint32_t waiters)
 {
-	if (permits == 0 || permits > CAPACITY_MAX || places > CAPACITY_MAX) {
+	return permits + waiters;
+}
+
+size_t
+limiter_bytes(uint32_t permits, uint32_t waiters)
+{
+	uint32_t places = places_for(permits, waiters);
+
+	if (permits == 0 || permits > CAPACITY_MAX ||
+	    waiters > CAPACITY_MAX) {
 		return 0;
 	}
 	return sizeof(struct limiter_state) + slots_bytes(permits, places) +
@@ -75,11 +89,13 @@ limiter_bytes(uint32_t permits, uint32_t places)
 
 void
 limiter_bind(struct limiter *limiter, void *memory, uint32_t permits,
-    uint32_t places)
+    uint32_t waiters)
 {
+	uint32_t places = places_for(permits, waiters);
 	uint8_t *at = memory;
 
 	limiter->permit_capacity = permits;
+	limiter->wait_capacity = waiters;
 	limiter->place_capacity = places;
 	limiter->row_capacity = ROWS_PER_SLOT * (permits + places);
 	limiter->bucket_count = bucket_count_for(permits, places);
@@ -168,7 +184,8 @@ take_place(struct limiter *limiter, const struct limiter_config *config,
 	if (request->wait_ms == 0 || config->wait_ms == 0) {
 		return refuse(limiter, ticket, LIMITER_NO_WAIT);
 	}
-	if (state->free_place == 0 || state->waiting >= config->places) {
+	if (state->free_place == 0 || state->waiting >= config->places ||
+	    state->waiting >= limiter->wait_capacity) {
 		return refuse(limiter, ticket, LIMITER_QUEUE_FULL);
 	}
 	if (request->partition != 0 && row != 0 &&

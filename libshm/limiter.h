@@ -18,7 +18,7 @@
  * A waiter may run while its host and its partition are below their caps; a
  * marked one (of a key that may not be shared, so that its calls are no
  * flood) also above the partition's while much is idle:
- *	in_flight < limit - reserve - partition_cap
+ *	in_flight < limit - reserve - headroom
  * First come, first served, but for those who could not run anyway.  That
  * needs no look at them: each partition has a queue (two: marked ones apart),
  * each host a heap of its partitions whose first waiter may run as far as the
@@ -115,6 +115,7 @@ struct limiter_config {
 	uint32_t	host_cap;	/* calls of one host; 0 none */
 	uint32_t	reserve_pct;	/* not for background calls */
 	uint32_t	permit_ms;	/* then a call is overdue: freed */
+	uint32_t	headroom;	/* marked ones leave it; 0: the cap */
 };
 #define LIMITER_CONFIG_INIT						\
 	{								\
@@ -251,17 +252,19 @@ struct limiter {
 	struct limiter_row *rows;
 	uint32_t	*buckets;	/* [bucket_count], of rows */
 	uint32_t	permit_capacity;
+	uint32_t	wait_capacity;	/* who may wait at once */
+	/* And a place for each permit that waits to be collected. */
 	uint32_t	place_capacity;
 	uint32_t	row_capacity;	/* three for each slot */
 	uint32_t	bucket_count;	/* a power of two */
 };
 
 /* Bytes of shared memory for that many; 0 if out of range. */
-size_t	limiter_bytes(uint32_t permit_capacity, uint32_t place_capacity);
+size_t	limiter_bytes(uint32_t permit_capacity, uint32_t wait_capacity);
 
 /* Point at memory of limiter_bytes(), 8-aligned.  init empties it. */
 void	limiter_bind(struct limiter *limiter, void *memory,
-    uint32_t permit_capacity, uint32_t place_capacity);
+    uint32_t permit_capacity, uint32_t wait_capacity);
 void	limiter_init(struct limiter *limiter);
 
 /* A worker and which of its lives: who is told of a grant. */

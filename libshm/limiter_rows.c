@@ -221,7 +221,8 @@ limiter_has_headroom(const struct limiter *limiter,
     const struct limiter_config *config)
 {
 	uint64_t kept = (uint64_t)limiter_reserve(limiter, config) +
-	    config->partition_cap;
+	    (config->headroom != 0 ? config->headroom :
+	    config->partition_cap);
 
 	return limiter->state->in_flight + kept <
 	    limiter_limit(limiter, config);

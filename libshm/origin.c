@@ -73,6 +73,8 @@ finish_grant(struct origin *origin, struct origin_ticket *ticket,
 		permit->breaker = pass.partition_generation;
 		permit->probe = pass.probe;
 		permit->started_us = now.ms * US_PER_MS;
+		origin_ledger_enter_locked(origin, ticket->upload,
+		    ticket->permit, permit);
 		return ORIGIN_GRANTED;
 	}
 	config = origin_limits_locked(origin, ticket->upload);
@@ -286,6 +288,8 @@ release_locked(struct origin *origin, uint32_t number, bool upload,
 		    record->config.limiter.limit, now);
 	}
 	config = origin_limits_locked(origin, upload);
+	origin_ledger_clear_locked(origin, upload, number, token,
+	    outcome != BREAKER_NEUTRAL);
 	(void)limiter_release(pool, &config, number, token, now, &told);
 	origin_tell_locked(origin, told);
 	return OK;

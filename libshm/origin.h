@@ -12,7 +12,8 @@
  * call itself, origin_release().  Whoever is refused by an open breaker takes
  * no place; otherwise the breaker is asked when a permit is in the hand, so
  * that a place in the queue holds no probe.  When it opens every worker is
- * told to collect, and each place is given back with ORIGIN_OPEN.
+ * told to collect (origin_openings() has risen), and each place is given back
+ * with ORIGIN_OPEN.
  *
  * Death of a caller or a worker: its permits, places and probe are swept by
  * whoever next looks (origin_sweep(), once a second and at each death).
@@ -27,6 +28,7 @@
 #include "limiter.h"
 #include "lock.h"
 #include "missrate.h"
+#include "origin_ledger.h"
 
 #define ORIGINS_MAX		64u
 #define ORIGIN_NAME_BYTES	64u
@@ -36,8 +38,8 @@
 #define ORIGIN_MODE_MAX_MS	BREAKER_HOLD_MAX_MS
 /* How far a limit may be raised by hand while the daemon runs. */
 #define ORIGIN_LIMIT_MAX	65536u
-/* The share of the limit that is for uploads. */
-#define ORIGIN_UPLOAD_DIVISOR	4u
+/* Uploads have so much beside, in percent of limit and queue. */
+#define ORIGIN_UPLOAD_PCT	25u
 
 enum origin_mode {
 	ORIGIN_NORMAL,
@@ -56,7 +58,7 @@ struct origin_config {
 	struct missrate_config missrate;
 	/* Each partition has one of its own, beside the origin's. */
 	uint32_t	breaker_by_partition;
-	uint32_t	unused;
+	uint32_t	upload_pct;	/* 1 to 100 */
 };
 
 /*
@@ -66,7 +68,7 @@ struct origin_config {
 void	origin_config_init(struct origin_config *config);
 
 /*
- * What follows from the rest: the upload pool (a quarter of the limit and of
+ * What follows from the rest: the upload pool (upload_pct of the limit and of
  * the queue, no reserve) and the probe's time, which is a permit's.
  */
 void	origin_config_derive(struct origin_config *config);
@@ -93,12 +95,14 @@ struct origin {
 	struct limiter	upload;
 	uint32_t	index;		/* in the table of origins */
 	struct origin_door door;
+	struct origin_ledger ledger;	/* origin_keep_ledger() */
 };
 
 /*
  * Bytes for this limit and queue; 0: the configuration is not valid.  A limit
  * may be raised later to 4 times its own, or to 1024 if that is more, but not
- * beyond ORIGIN_LIMIT_MAX.  Locks nothing.
+ * beyond ORIGIN_LIMIT_MAX; uploads have the same share of that room.  Locks
+ * nothing.
  */
 size_t	origin_bytes(const struct origin_config *config);
 
@@ -225,6 +229,16 @@ enum result origin_hold(struct origin *origin, enum breaker_state state,
 enum result origin_set_mode(struct origin *origin, enum origin_mode mode,
     struct boot_ms until, struct boot_ms now);
 
+/*
+ * How often places became refusable: a breaker opened, the origin's or a
+ * partition's, by itself, by hand or by a hold, or a death left it unknown.
+ * Without the lock: one word.  A worker that is told compares it with what it
+ * saw at its last look: if it rose each place is to be collected, else those
+ * of origin_next_granted() alone.  Whoever asks after an opening is refused
+ * at once, so one round for each rise is enough.
+ */
+uint64_t origin_openings(const struct origin *origin);
+
 /* Without the lock: one word. */
 enum origin_mode origin_mode_now(const struct origin *origin,
     struct boot_ms now);
@@ -252,6 +266,7 @@ struct origin_view {
 	uint32_t	window_successes;
 	uint32_t	window_failures;
 	uint32_t	partitions_open;	/* breakers of partitions */
+	uint64_t	openings;	/* origin_openings() */
 	enum origin_mode mode;
 	uint64_t	mode_until_ms;
 	uint64_t	refused_open;

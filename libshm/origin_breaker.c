@@ -91,7 +91,7 @@ follow_edge(struct origin *origin, const struct breaker *breaker,
 	case BREAKER_OPEN:
 		note_event(origin, own ? ORIGIN_OPENED :
 		    ORIGIN_PARTITION_OPENED);
-		origin_tell_all_locked(origin);
+		origin_tell_opened_locked(origin);
 		break;
 	case BREAKER_HALF_OPEN:
 		note_event(origin, own ? ORIGIN_HALF_OPENED :

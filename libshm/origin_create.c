@@ -31,13 +31,15 @@ origin_config_init(struct origin_config *config)
 	config->breaker = breaker;
 	config->adaptive = adaptive;
 	config->missrate = missrate;
+	config->upload_pct = ORIGIN_UPLOAD_PCT;
 	origin_config_derive(config);
 }
 
+/* Rounded up: of something it is something. */
 static uint32_t
-quarter(uint32_t of)
+share_of(uint32_t of, uint32_t pct)
 {
-	return of == 0 ? 0 : (of - 1) / ORIGIN_UPLOAD_DIVISOR + 1;
+	return (uint32_t)(((uint64_t)of * pct + 99) / 100);
 }
 
 static uint32_t
@@ -52,13 +54,17 @@ origin_config_derive(struct origin_config *config)
 	struct limiter_config *upload = &config->upload;
 
 	*upload = config->limiter;
-	upload->limit = config->limiter.limit / ORIGIN_UPLOAD_DIVISOR;
+	upload->limit = (uint32_t)((uint64_t)config->limiter.limit *
+	    config->upload_pct / 100);
 	if (upload->limit == 0) {
 		upload->limit = 1;
 	}
-	upload->places = quarter(config->limiter.places);
-	upload->partition_places = quarter(config->limiter.partition_places);
+	upload->places = share_of(config->limiter.places,
+	    config->upload_pct);
+	upload->partition_places = share_of(config->limiter.partition_places,
+	    config->upload_pct);
 	upload->reserve_pct = 0;
+	upload->headroom = 0;
 	upload->partition_cap = smaller(LIMITER_PARTITION_CAP,
 	    upload->limit);
 	if (upload->host_cap != 0) {
@@ -100,6 +106,7 @@ origin_config_is_valid(const struct origin_config *config)
 {
 	return limiter_is_valid(&config->limiter) &&
 	    limiter_is_valid(&config->upload) &&
+	    within(config->upload_pct, 1, 100) &&
 	    breaker_is_valid(&config->breaker) &&
 	    within(config->adaptive.window_ms, 10, TIME_MAX_MS) &&
 	    within(config->adaptive.min_calls, 1, 1000000) &&
@@ -135,7 +142,8 @@ set_capacities(struct origin_record *record,
 {
 	record->permit_capacity = capacity_for(config->limiter.limit);
 	record->place_capacity = config->limiter.places;
-	record->upload_permit_capacity = quarter(record->permit_capacity);
+	record->upload_permit_capacity = share_of(record->permit_capacity,
+	    config->upload_pct);
 	record->upload_place_capacity = config->upload.places;
 }
 
@@ -161,8 +169,17 @@ origin_bytes(const struct origin_config *config)
 	if (!origin_config_is_valid(config)) {
 		return 0;
 	}
-	return bytes_of(permits, config->limiter.places, quarter(permits),
-	    config->upload.places);
+	return bytes_of(permits, config->limiter.places, share_of(permits,
+	    config->upload_pct), config->upload.places);
+}
+
+uint32_t
+origin_ledger_entries(const struct origin_config *config, uint32_t *uploads)
+{
+	uint32_t permits = capacity_for(config->limiter.limit);
+
+	*uploads = share_of(permits, config->upload_pct);
+	return permits + *uploads;
 }
 
 static void
@@ -252,7 +269,7 @@ origin_lock(struct origin *origin, struct boot_ms now)
 			origin_sweep_locked(origin, now, true);
 		}
 		/* It may have granted, or opened, and told nobody. */
-		origin_tell_all_locked(origin);
+		origin_tell_opened_locked(origin);
 		record->counts.rebuilt++;
 		record->events |= ORIGIN_REBUILT;
 		lock_mark_consistent(&record->lock);
@@ -280,6 +297,18 @@ void
 origin_tell_all_locked(struct origin *origin)
 {
 	origin_tell_locked(origin, UINT64_MAX);
+}
+
+void
+origin_tell_opened_locked(struct origin *origin)
+{
+	/*
+	 * Relaxed: stored under the lock; who is told reads it after the
+	 * acquire of wake.h, which pairs with the release of the telling.
+	 */
+	atomic_fetch_add_explicit(&origin->record->openings, 1,
+	    memory_order_relaxed);
+	origin_tell_all_locked(origin);
 }
 
 unsigned
@@ -326,5 +355,6 @@ origin_sweep_locked(struct origin *origin, struct boot_ms now, bool anew)
 		    door->worker_dead, door->arg, &told);
 	}
 	origin_lose_probes_locked(origin);
+	origin_ledger_settle_locked(origin);
 	origin_tell_locked(origin, told);
 }

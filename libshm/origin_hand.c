@@ -54,7 +54,7 @@ static bool
 fits(const struct limiter *limiter, const struct limiter_config *config)
 {
 	return config->limit <= limiter->permit_capacity &&
-	    config->places <= limiter->place_capacity;
+	    config->places <= limiter->wait_capacity;
 }
 
 enum result
@@ -95,7 +95,7 @@ origin_trip(struct origin *origin, uint64_t random, struct boot_ms now)
 		}
 		breaker_trip(&record->breaker, &record->config.breaker,
 		    random, now);
-		origin_tell_all_locked(origin);
+		origin_tell_opened_locked(origin);
 	} else {
 		res = INVALID;
 	}
@@ -141,7 +141,7 @@ origin_hold(struct origin *origin, enum breaker_state state,
 	}
 	breaker_hold(&origin->record->breaker, state, until, now);
 	if (state == BREAKER_OPEN && until.ms != 0) {
-		origin_tell_all_locked(origin);
+		origin_tell_opened_locked(origin);
 	}
 	origin_unlock(origin);
 	return OK;
@@ -198,6 +198,14 @@ origin_mode_now(const struct origin *origin, struct boot_ms now)
 	return look_at_mode(origin, now, &until_ms);
 }
 
+uint64_t
+origin_openings(const struct origin *origin)
+{
+	/* Relaxed: see origin_tell_opened_locked(). */
+	return atomic_load_explicit(&origin->record->openings,
+	    memory_order_relaxed);
+}
+
 static void
 look_at_breaker(const struct origin_record *record, struct boot_ms now,
     struct origin_view *view)
@@ -242,6 +250,7 @@ origin_look(struct origin *origin, struct boot_ms now,
 	view->upload_in_flight = view->upload.in_flight;
 	view->upload_waiting = view->upload.waiting;
 	look_at_breaker(record, now, view);
+	view->openings = origin_openings(origin);
 	view->mode = look_at_mode(origin, now, &view->mode_until_ms);
 	view->refused_open = record->counts.refused_open;
 	view->successes = record->counts.successes;

@@ -44,6 +44,8 @@ struct origin_record {
 
 	/* any daemon process, atomic: until_ms x 4 + enum origin_mode */
 	_Atomic uint64_t mode;
+	/* stored under the lock, read by any daemon process, atomic */
+	_Atomic uint64_t openings;
 
 	struct shm_lock	lock;
 
@@ -52,6 +54,8 @@ struct origin_record {
 	struct origin_counts counts;
 	uint64_t	breakers_made;	/* generations of a new one */
 	uint32_t	events;		/* that no log was told of yet */
+	uint32_t	ledger_top;	/* no entry above it is in use */
+	uint32_t	ledger_upload_top;
 	uint32_t	unused;
 	struct breaker	breaker;
 	struct adaptive	adaptive;
@@ -77,6 +81,9 @@ void	origin_unlock(struct origin *origin);
 
 void	origin_tell_locked(struct origin *origin, uint64_t workers);
 void	origin_tell_all_locked(struct origin *origin);
+
+/* Something opened: everybody is told, and origin_openings() rises. */
+void	origin_tell_opened_locked(struct origin *origin);
 unsigned origin_take_events_locked(struct origin *origin);
 
 /* The configurations as they are in force now. */

@@ -70,6 +70,9 @@ enum {
 	END_AT_COST = 36,
 	END_AT_ZERO = 40,
 	END_END = 48,
+
+	HOLD_AT_TOKEN = PERMIT_END,
+	HOLD_END = 24,
 };
 _Static_assert(FRAME_END == FRAME_HEADER_BYTES, "the frame's header");
 _Static_assert(SET_END == WIRE_SET_BYTES, "the head of SET");
@@ -77,6 +80,7 @@ _Static_assert(LEASE_END == WIRE_LEASE_BYTES, "the head of LEASE");
 _Static_assert(PERMIT_END == WIRE_PERMIT_BYTES, "a permit");
 _Static_assert(ANSWER_END == WIRE_LEASE_ANSWER_BYTES, "its answer");
 _Static_assert(END_END == WIRE_END_BYTES, "the head of FILL and others");
+_Static_assert(HOLD_END == WIRE_HOLD_BYTES, "what is held");
 
 /* The highest of enum breaker_outcome. */
 #define OUTCOME_MAX	2u
@@ -296,4 +300,18 @@ wire_end_decode(const uint8_t in[WIRE_END_BYTES], struct wire_end *end)
 	end->cost_ms = wire_get_u32(in + END_AT_COST);
 	return end->outcome <= OUTCOME_MAX &&
 	    wire_get_u64(in + END_AT_ZERO) == 0;
+}
+
+void
+wire_hold_encode(uint8_t out[WIRE_HOLD_BYTES], const struct wire_hold *hold)
+{
+	permit_encode(out, &hold->permit);
+	wire_put_u64(out + HOLD_AT_TOKEN, hold->token);
+}
+
+void
+wire_hold_decode(const uint8_t in[WIRE_HOLD_BYTES], struct wire_hold *hold)
+{
+	permit_decode(in, &hold->permit);
+	hold->token = wire_get_u64(in + HOLD_AT_TOKEN);
 }

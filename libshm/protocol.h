@@ -24,7 +24,9 @@
  * Bodies (requests; then the body of an OK answer).  "key" is the rest of
  * the body unless a value follows.
  *
- *	HELLO    u32 protocol, u32 pid, u16 name length, u16 0, u32 0, pool name
+ *	HELLO    u32 protocol, u32 pid, u16 name length, u16 earlier, u32 0;
+ *	         earlier 1: u64 holder, u64 secret of the process's connection
+ *	         before this one, else 0; pool name
  *	         -> descriptor of the pool segment by SCM_RIGHTS;
  *	            u64 boot clock of the daemon in ms, u64 largest value,
  *	            u64 ring bytes, 16 bytes boot id, u64 holder, u64 secret
@@ -40,7 +42,11 @@
  *	PURGE    u8 what, u8 how, u16 0, u32 0, u64 tag hash -> u64 number
  *	FLUSH    (empty) -> u64 stored, u64 refused since the last flush
  *	CLAIM    u64 holder, u64 secret: what an earlier connection of the
- *	         process held is this one's -> (empty); MISS: it holds nothing
+ *	         process held is this one's -> (empty); MISS: it holds nothing;
+ *	         DENIED: it is another's; BUSY: its worker is not known to be
+ *	         dead, ask again.  Then perhaps u32 count, u32 0, and as many
+ *	         struct wire_hold: all that the client was told of; whatever
+ *	         else the holder has goes back
  *	LEASE    struct wire_lease, origin name, key -> struct wire_lease_answer
  *	         for LEASE_ANSWERED statuses: OK (look again), LEAD, ALONE,
  *	         SHED, CIRCUIT_OPEN, FAILED, BACKING_OFF, TIMEOUT
@@ -162,6 +168,9 @@ void	wire_set_decode(const uint8_t in[WIRE_SET_BYTES],
 #define WIRE_MARKED		0x8u	/* the key may not be shared */
 #define WIRE_LEASE_FLAGS	0xfu
 
+/* Of lease_ms; more is cut to it.  The answer says what is left. */
+#define WIRE_LEASE_MAX_MS	3600000u
+
 struct wire_lease {
 	uint32_t	flags;
 	uint32_t	thread;
@@ -238,6 +247,26 @@ void	wire_end_encode(uint8_t out[WIRE_END_BYTES],
 /* False: an outcome that is none, or a reserved byte is not 0. */
 bool	wire_end_decode(const uint8_t in[WIRE_END_BYTES],
     struct wire_end *end);
+
+/*
+ * What a client has, in CLAIM, 24 bytes: 0 permit, 16 u64 token of the lease.
+ * Of what one answer gave; number or token may be 0.
+ */
+#define WIRE_CLAIM_BYTES	16
+#define WIRE_HOLD_BYTES		24
+/* In one frame. */
+#define WIRE_HOLDS_MAX		((FRAME_BODY_MAX - WIRE_CLAIM_BYTES - 8) / \
+				    WIRE_HOLD_BYTES)
+
+struct wire_hold {
+	struct wire_permit permit;
+	uint64_t	token;
+};
+
+void	wire_hold_encode(uint8_t out[WIRE_HOLD_BYTES],
+    const struct wire_hold *hold);
+void	wire_hold_decode(const uint8_t in[WIRE_HOLD_BYTES],
+    struct wire_hold *hold);
 
 /* Unaligned little-endian numbers. */
 void	wire_put_u16(uint8_t *out, uint16_t value);

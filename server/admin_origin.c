@@ -119,7 +119,9 @@ put_limiter(json_t *row, const struct origin_view *view)
 	admin_put_number(row, "partition_queue", config->partition_places);
 	admin_put_number(row, "host_limit", config->host_cap);
 	admin_put_number(row, "client_limit", config->client_cap);
+	admin_put_number(row, "headroom", config->headroom);
 	admin_put_number(row, "reserve", config->reserve_pct);
+	admin_put_number(row, "upload_share", view->config.upload_pct);
 	admin_put_number(row, "timeout_ms", config->permit_ms);
 	put_state(upload, &view->config.upload, &view->upload,
 	    refusals(&view->upload));
@@ -182,6 +184,7 @@ miss_flood(const struct origin_view *view)
 
 	admin_put_number(row, "misses", config->enabled != 0 ?
 	    config->min_misses : 0);
+	admin_put_number(row, "window_ms", config->window_ms);
 	admin_put_number(row, "percent", config->miss_pct);
 	put_flag(row, "throttle", config->throttle != 0);
 	admin_put_number(row, "floods", view->miss_floods);

@@ -13,6 +13,7 @@
 
 #include "admin_args.h"
 #include "admin_origin.h"
+#include "origin_modes.h"
 
 /* The origin, and why; the log's line names it from here on. */
 static enum result
@@ -266,6 +267,8 @@ admin_mode_set(struct admin *admin)
 		note_change(admin, origin, json_string(origin_mode_name(old)),
 		    json_string(origin_mode_name(mode)));
 		note_end(admin, "mode_left_ms", until);
+		origin_modes_publish(admin->heritage, admin->origins,
+		    admin->origin_count, admin->now);
 	}
 	return result;
 }

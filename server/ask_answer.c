@@ -25,7 +25,8 @@ was_granted(enum result status, const struct wire_lease_answer *answer)
 
 /* Remember what goes out with the answer.  False: no memory. */
 static bool
-note_grant(struct ask *ask, const struct wire_lease_answer *answer)
+note_grant(struct ask *ask, const struct wire_lease_answer *answer,
+    struct boot_ms now)
 {
 	struct led *led = calloc(1, sizeof(*led));
 
@@ -36,7 +37,8 @@ note_grant(struct ask *ask, const struct wire_lease_answer *answer)
 	led->has_lease = ask->leads;
 	led->lease = ask->lease;
 	led->permit = answer->permit;
-	LIST_INSERT_HEAD(&ask_session(ask)->led, led, link);
+	led->permit_until_ms = ask->ticket.deadline_ms;
+	lease_session_note(ask->conn, led, now);
 	return true;
 }
 
@@ -127,7 +129,7 @@ ask_answer_granted(struct ask *ask, struct boot_ms now)
 		    (ask->ticket.upload ? WIRE_PERMIT_UPLOAD : 0);
 		answer.permit.token = ask->ticket.token;
 	}
-	if (was_granted(status, &answer) && !note_grant(ask, &answer)) {
+	if (was_granted(status, &answer) && !note_grant(ask, &answer, now)) {
 		ask_stop_leading(ask, NULL);
 		if (ask->origin != NULL) {
 			(void)origin_cancel(ask->origin, &ask->ticket,

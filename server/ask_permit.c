@@ -10,13 +10,19 @@
 #include "waiters.h"
 #include "worker.h"
 
-/* A refusal that every other caller would meet as well. */
+/*
+ * A refusal that every other caller would meet as well.  Who waited for less
+ * time than the origin lets wait was impatient: others may not be.
+ */
 static bool
-is_of_origin(enum limiter_refusal refusal)
+is_of_origin(const struct ask *ask)
 {
+	enum limiter_refusal refusal = ask->ticket.refusal;
+
 	return refusal == LIMITER_QUEUE_FULL ||
 	    refusal == LIMITER_PARTITION_QUEUE_FULL ||
-	    refusal == LIMITER_QUEUE_TIMEOUT;
+	    (refusal == LIMITER_QUEUE_TIMEOUT &&
+	    ask->ticket.deadline_ms < ask->deadline_ms);
 }
 
 static void
@@ -30,7 +36,7 @@ refused(struct ask *ask, enum origin_answer why)
 	uint32_t reason = (uint32_t)ask->ticket.refusal;
 
 	ask_stop_leading(ask, why == ORIGIN_OPEN ||
-	    is_of_origin(ask->ticket.refusal) ? &ending : NULL);
+	    is_of_origin(ask) ? &ending : NULL);
 	ask_answer_refusal(ask, why == ORIGIN_OPEN ? CIRCUIT_OPEN : SHED,
 	    reason, 0, ask->ticket.retry_after_ms);
 }
@@ -108,8 +114,9 @@ ask_permit(struct ask *ask)
 		.marked = ask->alone || (ask->want.flags & WIRE_MARKED) != 0,
 		.wait_ms = no_wait || full ? 0 :
 		    (uint32_t)ask_left_ms(ask->deadline_ms, now),
-		.hits = ask->want.hits,
-		.counts_as_miss = true,
+		.hits = ask->counted ? 0 : ask->want.hits,
+		/* Permits, and calls of uncacheable keys, are no misses. */
+		.counts_as_miss = ask->leads && !ask->counted,
 	};
 
 	if (ask->origin == NULL) {
@@ -119,6 +126,7 @@ ask_permit(struct ask *ask)
 	session->origins_used |= 1ull << (ask->origin->index & 63);
 	answer = origin_acquire(ask->origin, &request, jitter_random(), now,
 	    &ask->ticket);
+	ask->counted = ask->counted || answer != ORIGIN_LOCKED;
 	if (full && answer == ORIGIN_SHED &&
 	    ask->ticket.refusal == LIMITER_NO_WAIT) {
 		origin_log_events(ask->origin, ask->ticket.events, now);

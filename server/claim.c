@@ -5,9 +5,14 @@
  */
 #include "claim.h"
 
+#include <stdlib.h>
+
+#include "claim_known.h"
 #include "client_table.h"
+#include "fault.h"
 #include "holder.h"
 #include "session.h"
+#include "wake.h"
 #include "worker.h"
 
 static void
@@ -46,7 +51,20 @@ take(struct connection *conn)
 	}
 	session->leases.holder = session->claim.holder;
 	session->leases.claimed = true;
-	return OK;
+	session->leases.claim_unread = true;
+	if (session->claim.known == NULL || FAULT(claim_keeps_untold)) {
+		return OK;
+	}
+	result = claim_known_keep(conn, session->claim.known);
+	wake_send(&worker->wake);
+	return result;
+}
+
+static void
+forget_known(struct claim *claim)
+{
+	free(claim->known);
+	claim->known = NULL;
 }
 
 static void
@@ -60,6 +78,7 @@ try_again(void *arg)
 		return;
 	}
 	event_timer_stop(conn->worker->loop, &claim->timer);
+	forget_known(claim);
 	conn->waiting = false;
 	answer(conn, &claim->frame, result);
 	/* It may be gone after that. */
@@ -75,10 +94,15 @@ claim_serve(struct connection *conn, const struct frame *frame,
 	enum result result;
 
 	/* Whoever holds something of its own already has come too late. */
-	if (frame->length != CLAIM_BYTES || session->ring != NULL ||
+	result = frame->length < WIRE_CLAIM_BYTES || session->ring != NULL ||
 	    !LIST_EMPTY(&session->leases.asks) ||
-	    !LIST_EMPTY(&session->leases.led)) {
-		answer(conn, frame, INVALID);
+	    !LIST_EMPTY(&session->leases.led) ? INVALID : OK;
+	if (result == OK && frame->length != WIRE_CLAIM_BYTES) {
+		result = claim_known_parse(body + WIRE_CLAIM_BYTES, (size_t)
+		    (frame->length - WIRE_CLAIM_BYTES), &claim->known);
+	}
+	if (result != OK) {
+		answer(conn, frame, result);
 		return;
 	}
 	claim->frame = *frame;
@@ -86,6 +110,7 @@ claim_serve(struct connection *conn, const struct frame *frame,
 	claim->secret = wire_get_u64(body + 8);
 	result = take(conn);
 	if (result != BUSY) {
+		forget_known(claim);
 		answer(conn, frame, result);
 		return;
 	}
@@ -99,4 +124,5 @@ void
 claim_stop(struct connection *conn)
 {
 	event_timer_stop(conn->worker->loop, &conn->session->claim.timer);
+	forget_known(&conn->session->claim);
 }

@@ -247,9 +247,10 @@ is_of_process(const struct control_client *row, const struct peer *peer,
 enum result
 client_table_reseat(struct control *control, uint32_t process,
     uint64_t incarnation, const struct peer *peer, uint32_t pool,
-    struct control_client **row)
+    uint64_t holder, uint64_t secret, struct control_client **row)
 {
 	uint64_t started = client_table_start_time(peer->pid);
+	struct control_client *own;
 	enum result result = FULL;
 
 	if (started == 0) {
@@ -258,16 +259,15 @@ client_table_reseat(struct control *control, uint32_t process,
 	if (!lock_table(control)) {
 		return BUSY;
 	}
-	for (uint32_t i = 0; i < control->client_capacity; i++) {
-		struct control_client *at = &control->clients[i];
-
-		if (is_left_behind(control, at) &&
-		    is_of_process(at, peer, started, pool)) {
-			make_ours(at, process, incarnation, 0);
-			*row = at;
-			result = OK;
-			break;
-		}
+	/* Under the lock: it may be claimed through another worker. */
+	own = holder_row(control, holder);
+	/* Relaxed: under the lock, as all of a row that is given away. */
+	if (own != NULL && is_left_behind(control, own) &&
+	    is_of_process(own, peer, started, pool) && atomic_load_explicit(
+	    &own->secret, memory_order_relaxed) == secret) {
+		make_ours(own, process, incarnation, 0);
+		*row = own;
+		result = OK;
 	}
 	lock_release(&control->clients_lock);
 	return result;

@@ -32,13 +32,15 @@ enum result client_table_claim(struct control *control, uint32_t process,
     struct boot_ms now, struct control_client **row);
 
 /*
- * The table is full, but one of these rows is the orphan of the very process
- * that comes: it has that one again, with the holder that it was.  OK; FULL:
- * there is none of this pool; BUSY.
+ * The table is full, but who comes names a holder, and its secret, whose row
+ * is an orphan of this process and pool: it has that one again, with the
+ * holder that it was.  Not just any of its process: each connection has a row
+ * of its own, and what another one holds is not this one's.  OK; FULL: it has
+ * none; BUSY.
  */
 enum result client_table_reseat(struct control *control, uint32_t process,
     uint64_t incarnation, const struct peer *peer, uint32_t pool,
-    struct control_client **row);
+    uint64_t holder, uint64_t secret, struct control_client **row);
 
 /* By the worker whose row it is. */
 void	client_table_release(struct control_client *row);

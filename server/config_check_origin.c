@@ -28,6 +28,8 @@ static const struct order orders[] = {
 	    false },
 	{ CONFIG_ORIGIN_OPTION_client_limit, CONFIG_ORIGIN_OPTION_limit,
 	    false },
+	{ CONFIG_ORIGIN_OPTION_headroom, CONFIG_ORIGIN_OPTION_limit,
+	    false },
 	{ CONFIG_ORIGIN_OPTION_adaptive_min, CONFIG_ORIGIN_OPTION_limit,
 	    false },
 	{ CONFIG_ORIGIN_OPTION_partition_queue, CONFIG_ORIGIN_OPTION_queue,

@@ -97,7 +97,8 @@ group_try_again(struct flight_group *group)
 static bool
 group_count_out(struct flight_group *group)
 {
-	if (group->owed != 0 && lease_leave(group->pool, &group->lease,
+	if (group->owed != 0 && lease_leave(group->pool,
+	    &group->worker->lease_door, &group->lease,
 	    group->worker->heritage->process, group->owed, group->count) !=
 	    OK) {
 		return false;

@@ -11,11 +11,15 @@
 #include "control.h"
 #include "pool.h"
 
+struct permit_file_head;
+
 struct heritage {
 	/* set by the supervisor before the first fork, then read-only */
 	struct config	config;
 	struct pool	pools[CONFIG_POOLS_MAX];
 	struct control	*control;
+	/* who has which permit, for a successor; NULL: it is not kept */
+	struct permit_file_head *permits;
 	/* listening sockets, shared by all workers, non-blocking */
 	int		client_socket;		/* weird.sock */
 	int		admin_socket;		/* admin.sock */

@@ -33,6 +33,17 @@ holder_of_row(const struct control *control, const struct control_client *row)
 	return (load(&row->generation) << ROW_BITS & ~WORKER_BIT) | number;
 }
 
+bool
+holder_split(uint64_t holder, uint32_t *number, uint64_t *generation)
+{
+	if ((holder & WORKER_BIT) != 0 || (holder & ROW_MASK) == 0) {
+		return false;
+	}
+	*number = (uint32_t)(holder & ROW_MASK) - 1;
+	*generation = holder >> ROW_BITS;
+	return true;
+}
+
 static uint64_t
 incarnation_of(const struct control *control, uint32_t worker)
 {

@@ -37,6 +37,9 @@
 uint64_t holder_of_row(const struct control *control,
     const struct control_client *row);
 
+/* The row's number, from 0, and generation; false: it is no client's. */
+bool	holder_split(uint64_t holder, uint32_t *number, uint64_t *generation);
+
 /* Of a worker itself. */
 uint64_t holder_of_worker(const struct control *control, uint32_t worker);
 

@@ -20,7 +20,45 @@ lease_session_forget(struct connection *conn, struct led *led)
 		conn->session->leases.leads--;
 	}
 	LIST_REMOVE(led, link);
+	conn->session->leases.led_count--;
 	free(led);
+}
+
+void
+lease_session_drop_late(struct connection *conn, struct boot_ms now)
+{
+	struct lease_session *session = &conn->session->leases;
+	struct led *led, *next;
+
+	for (led = LIST_FIRST(&session->led); led != NULL; led = next) {
+		next = LIST_NEXT(led, link);
+		if (led->has_lease && now.ms >= led->lease.ticket.until_ms) {
+			led->has_lease = false;
+			session->leads--;
+		}
+		if (now.ms >= led->permit_until_ms) {
+			led->permit.number = 0;
+		}
+		if (!led->has_lease && led->permit.number == 0) {
+			lease_session_forget(conn, led);
+		}
+	}
+}
+
+void
+lease_session_note(struct connection *conn, struct led *led,
+    struct boot_ms now)
+{
+	struct lease_session *session = &conn->session->leases;
+
+	if (session->led_count >= session->led_drop_at) {
+		lease_session_drop_late(conn, now);
+		/* Twice what is left: a look at each is paid by two notes. */
+		session->led_drop_at = session->led_count < ASK_LEADS_MAX ?
+		    2 * ASK_LEADS_MAX : 2 * session->led_count;
+	}
+	LIST_INSERT_HEAD(&session->led, led, link);
+	session->led_count++;
 }
 
 struct led *

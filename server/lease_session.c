@@ -29,6 +29,9 @@ ask_led(struct ask *ask)
 	ask->leads = true;
 	session->leads++;
 	if (session->leads > ASK_LEADS_MAX) {
+		lease_session_drop_late(ask->conn, clock_boot_now());
+	}
+	if (session->leads > ASK_LEADS_MAX) {
 		ask_stop_leading(ask, NULL);
 		ask_refuse_text(ask, BUSY, "the connection holds as many "
 		    "leases as it may");
@@ -68,7 +71,8 @@ join_flight(struct ask *ask, struct boot_ms now)
 {
 	ask->state = ASK_FLIGHT;
 	if (!waiters_join(ask->conn->worker, ask)) {
-		(void)lease_leave(ask->conn->session->pool, &ask->lease,
+		(void)lease_leave(ask->conn->session->pool,
+		    &ask->conn->worker->lease_door, &ask->lease,
 		    ask->conn->worker->heritage->process, 1, 0);
 		ask_refuse_text(ask, NO_MEMORY, "out of memory");
 		return;
@@ -159,7 +163,7 @@ find_origin(struct worker *worker, const uint8_t *name, size_t length)
 	return NULL;
 }
 
-/* What is wrong with it; OK: nothing. */
+/* What is wrong with it; OK: nothing, and the lease's time is cut. */
 static enum result
 check_frame(const struct frame *frame, const uint8_t *body,
     struct wire_lease *want)
@@ -177,6 +181,9 @@ check_frame(const struct frame *frame, const uint8_t *body,
 	}
 	if (permit && want->name_length == 0) {
 		return INVALID;
+	}
+	if (want->lease_ms > WIRE_LEASE_MAX_MS) {
+		want->lease_ms = WIRE_LEASE_MAX_MS;
 	}
 	return !permit && want->lease_ms == 0 ? INVALID : OK;
 }

@@ -27,7 +27,7 @@
 #include "pool.h"
 #include "protocol.h"
 
-#define ASK_LEADS_MAX	64u	/* of a connection */
+#define ASK_LEADS_MAX	64u	/* of a connection, in their time */
 #define ASK_WAITS_MAX	1024u	/* of a connection */
 
 enum ask_state {
@@ -48,6 +48,7 @@ struct ask {
 	bool		in_frame;	/* its connection has its turn now */
 	bool		leads;		/* lease is led */
 	bool		alone;		/* computes without a flight */
+	bool		counted;	/* the origin has its miss and hits */
 	struct flight_group *group;
 	struct event_timer timer;
 	uint64_t	deadline_ms;	/* of the whole wait */
@@ -67,6 +68,7 @@ struct led {
 	bool		has_lease;
 	struct lease	lease;
 	struct wire_permit permit;	/* number 0: none */
+	uint64_t	permit_until_ms; /* it is overdue then */
 };
 
 LIST_HEAD(led_list, led);
@@ -75,11 +77,14 @@ LIST_HEAD(led_list, led);
 struct lease_session {
 	uint64_t	holder;
 	bool		claimed;	/* an earlier connection's, too */
+	bool		claim_unread;	/* no frame came after it */
 	uint32_t	leads;		/* leases in led, and on the way */
 	uint32_t	waits;
 	uint64_t	origins_used;	/* a bit each */
 	struct ask_list	asks;
 	struct led_list	led;
+	uint32_t	led_count;
+	uint32_t	led_drop_at;	/* then late ones are looked for */
 };
 
 void	lease_session_begin(struct lease_session *session, uint64_t holder);
@@ -103,6 +108,16 @@ void	lease_session_give_back(struct connection *conn, struct led *led);
 struct led *lease_session_find(struct connection *conn, uint64_t token,
     const struct wire_permit *permit);
 void	lease_session_forget(struct connection *conn, struct led *led);
+
+/*
+ * Remember it: takes it over.  Those whose time is over, which nobody ended,
+ * are forgotten now and then, so that the list is as long as what is held.
+ */
+void	lease_session_note(struct connection *conn, struct led *led,
+    struct boot_ms now);
+
+/* Forget leases and permits whose time is over: they are others'. */
+void	lease_session_drop_late(struct connection *conn, struct boot_ms now);
 
 /* For waiters.c: go on. */
 void	ask_again(struct ask *ask);		/* from the beginning */

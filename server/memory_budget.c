@@ -11,6 +11,7 @@
 #include "config_value.h"
 #include "control_create.h"
 #include "geometry.h"
+#include "permit_file.h"
 
 /* A mapping costs each process that fills it 8 bytes for each page. */
 #define PAGE_TABLE_SHARE	(PAGE_BYTES / 8)
@@ -66,7 +67,9 @@ memory_budget_compute(struct memory_budget *budget,
 		    &config->origins[i].config);
 	}
 	budget->control_bytes = control_bytes(config);
-	shared += budget->control_bytes;
+	/* That file lies on a tmpfs, as a rule. */
+	budget->permits_bytes = permit_file_bytes(config);
+	shared += budget->control_bytes + budget->permits_bytes;
 	budget->page_table_bytes = shared / PAGE_TABLE_SHARE * processes;
 	budget->process_bytes = PROCESS_BYTES * processes;
 	budget->start_bytes = shared + budget->page_table_bytes +
@@ -112,6 +115,8 @@ memory_budget_print(const struct memory_budget *budget,
 	(void)snprintf(row, sizeof(row), "control, %u origins",
 	    config->origin_count);
 	print_row(stream, row, budget->origins_bytes);
+	print_row(stream, "permits, kept over a restart",
+	    budget->permits_bytes);
 	(void)snprintf(row, sizeof(row), "page tables of %u processes",
 	    config->workers + OTHER_PROCESSES);
 	print_row(stream, row, budget->page_table_bytes);

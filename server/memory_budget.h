@@ -21,6 +21,7 @@ struct memory_budget {
 	uint64_t	private_bytes[CONFIG_POOLS_MAX];
 	uint64_t	control_bytes;
 	uint64_t	origins_bytes;		/* part of control_bytes */
+	uint64_t	permits_bytes;		/* permit_file.h */
 	uint64_t	page_table_bytes;	/* of the daemon */
 	uint64_t	process_bytes;
 	uint64_t	start_bytes;	/* all of the above, origins once */

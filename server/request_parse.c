@@ -6,6 +6,7 @@
 #include "request_parse.h"
 
 #define HELLO_BYTES	16
+#define HELLO_EARLIER_BYTES 16
 #define DELETE_BYTES	8
 #define TOUCH_BYTES	16
 #define COUNTER_BYTES	32
@@ -16,14 +17,32 @@ bool
 request_parse_hello(const uint8_t *body, size_t length,
     struct request_hello *hello)
 {
+	size_t at = HELLO_BYTES;
+
 	if (length < HELLO_BYTES) {
 		return false;
 	}
 	hello->protocol = wire_get_u32(body);
 	hello->pid = wire_get_u32(body + 4);
 	hello->name_length = wire_get_u16(body + 8);
-	hello->name = (const char *)body + HELLO_BYTES;
-	return hello->name_length == length - HELLO_BYTES &&
+	hello->holder = 0;
+	hello->secret = 0;
+	switch (wire_get_u16(body + 10)) {
+	case 0:
+		break;
+	case 1:
+		at += HELLO_EARLIER_BYTES;
+		if (length < at) {
+			return false;
+		}
+		hello->holder = wire_get_u64(body + HELLO_BYTES);
+		hello->secret = wire_get_u64(body + HELLO_BYTES + 8);
+		break;
+	default:
+		return false;
+	}
+	hello->name = (const char *)body + at;
+	return hello->name_length == length - at &&
 	    hello->name_length < POOL_NAME_BYTES;
 }
 

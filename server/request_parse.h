@@ -31,6 +31,8 @@ struct request_hello {
 	uint32_t	pid;		/* as the client sees itself */
 	const char	*name;		/* not terminated */
 	uint16_t	name_length;
+	uint64_t	holder;		/* of the connection before; 0 none */
+	uint64_t	secret;
 };
 
 struct request_set {

@@ -69,7 +69,8 @@ welcome(struct connection *conn, const struct frame *frame,
 /* A row of the table, or an answer that says why not. */
 static bool
 claim_row(struct connection *conn, const struct frame *frame,
-    struct session *session, struct boot_ms now)
+    const struct request_hello *hello, struct session *session,
+    struct boot_ms now)
 {
 	struct worker *worker = conn->worker;
 	uint32_t process = worker->heritage->process;
@@ -83,7 +84,7 @@ claim_row(struct connection *conn, const struct frame *frame,
 		/* Of those that a death cut off each has its row yet. */
 		result = client_table_reseat(worker->control, process,
 		    incarnation, &conn->peer, session->pool_index,
-		    &session->row);
+		    hello->holder, hello->secret, &session->row);
 		again = true;
 	}
 	if (result == OK) {
@@ -149,7 +150,7 @@ greet(struct connection *conn, const struct frame *frame,
 	}
 	session->pool_index = index;
 	session->pool = pool;
-	if (!claim_row(conn, frame, session, now)) {
+	if (!claim_row(conn, frame, &hello, session, now)) {
 		free(session);
 		return;
 	}
@@ -251,6 +252,8 @@ session_frame(struct connection *conn, const struct frame *frame,
 		return;
 	}
 	count_request(session);
+	/* Whoever goes on has read what its claim was answered. */
+	session->leases.claim_unread = false;
 	if (!drain_before(conn, frame)) {
 		return;
 	}
@@ -287,6 +290,7 @@ session_stream_begin(struct connection *conn, const struct frame *frame)
 		return false;
 	}
 	count_request(conn->session);
+	conn->session->leases.claim_unread = false;
 	worker_count_request(worker);
 	if (!drain_before(conn, frame)) {
 		return false;
@@ -384,9 +388,15 @@ session_end(struct connection *conn)
 		ring_session_destroy(session->ring);
 		free(session->ring);
 	}
-	client_table_release(session->row);
+	if (session->leases.claim_unread) {
+		/* It may have hung up before it had its answer, and comes to
+		 * claim once more; if it ended its orphan is let go. */
+		client_table_leave(session->row);
+	} else {
+		client_table_release(session->row);
+	}
 	lease_session_end(conn);
-	if (session->leases.claimed) {
+	if (session->leases.claimed && !session->leases.claim_unread) {
 		/* What the earlier connection held is in no list of ours. */
 		orphans_sweep_held(conn->worker, clock_boot_now());
 	} else {

@@ -77,6 +77,26 @@ find_origin(const struct config *config, const char *name)
 	return NULL;
 }
 
+/* The largest share that uploads may have of a limit and queue that fit. */
+static uint32_t
+share_room(const struct origin *origin, const struct config_origin *wanted)
+{
+	const struct limiter_config *limiter = &wanted->config.limiter;
+	uint64_t calls, places, room;
+
+	if (limiter->limit > origin->limiter.permit_capacity ||
+	    limiter->places > origin->limiter.wait_capacity) {
+		return 100;
+	}
+	/* Calls are rounded down, places up: origin_config_derive(). */
+	calls = (((uint64_t)origin->upload.permit_capacity + 1) * 100 - 1) /
+	    limiter->limit;
+	places = limiter->places == 0 ? 100 :
+	    (uint64_t)origin->upload.wait_capacity * 100 / limiter->places;
+	room = calls < places ? calls : places;
+	return room < 100 ? (uint32_t)room : 100;
+}
+
 /* There is room for so many calls and waiters. */
 static bool
 fits(const struct origin *origin, const struct config_origin *wanted)
@@ -89,7 +109,9 @@ fits(const struct origin *origin, const struct config_origin *wanted)
 		{ "limit", wanted->config.limiter.limit,
 		    origin->limiter.permit_capacity },
 		{ "queue", wanted->config.limiter.places,
-		    origin->limiter.place_capacity },
+		    origin->limiter.wait_capacity },
+		{ "upload_share", wanted->config.upload_pct,
+		    share_room(origin, wanted) },
 	};
 	bool all = true;
 

@@ -18,6 +18,7 @@
 #include "listener.h"
 #include "log.h"
 #include "memory_budget.h"
+#include "permit_file.h"
 #include "pidlock.h"
 #include "runtime_dir.h"
 
@@ -219,6 +220,32 @@ make_bells(struct supervisor *sup)
 	return true;
 }
 
+/* Without the file the daemon serves as well, and says what it lacks. */
+static void
+take_permits_over(struct supervisor *sup, struct boot_ms now)
+{
+	struct permit_file_counts counts;
+
+	if (permit_file_create(sup->heritage.config.socket_dir,
+	    &sup->heritage.config, sup->heritage.control, now,
+	    &sup->heritage.permits, &counts) != OK) {
+		log_line(LOG_LEVEL_WARNING, "permits_not_kept", "error=\"%s\" "
+		    "text=\"after a restart calls that are under way will "
+		    "not count\"", strerror(errno));
+	}
+	if (counts.damaged) {
+		log_line(LOG_LEVEL_WARNING, "permits_unreadable", "file=%s/"
+		    PERMIT_FILE_NAME " text=\"calls that began before the "
+		    "restart do not count\"", sup->heritage.config.socket_dir);
+	}
+	if (counts.restored + counts.over + counts.refused != 0) {
+		log_line(LOG_LEVEL_INFO, "permits_taken_over", "calls=%u "
+		    "over=%u refused=%u text=\"calls that began before the "
+		    "restart count until they end\"", counts.restored,
+		    counts.over, counts.refused);
+	}
+}
+
 static bool
 make_segments(struct supervisor *sup)
 {
@@ -242,6 +269,7 @@ make_segments(struct supervisor *sup)
 			return false;
 		}
 	}
+	take_permits_over(sup, clock_boot_now());
 	return true;
 }
 

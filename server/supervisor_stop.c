@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "permit_file.h"
 
 /* Beyond the drain, for a worker to close what is open. */
 #define STOP_GRACE_MS	2000
@@ -58,6 +59,7 @@ supervisor_begin_drain(struct supervisor *sup, struct boot_ms now)
 	/* Relaxed: the signal that follows is what ends a worker's wait. */
 	atomic_store_explicit(&sup->heritage.control->draining, 1,
 	    memory_order_relaxed);
+	permit_file_close(sup->heritage.permits);
 	close_sockets(sup);
 	signal_workers(sup, SIGTERM);
 }
@@ -72,6 +74,7 @@ supervisor_begin_quick(struct supervisor *sup, struct boot_ms now)
 	    STOP_GRACE_MS);
 	sup->phase = SUPERVISOR_QUICK;
 	sup->limit_ms = now.ms + STOP_GRACE_MS;
+	permit_file_close(sup->heritage.permits);
 	signal_workers(sup, SIGTERM);
 }
 
@@ -126,6 +129,8 @@ supervisor_clean_up(struct supervisor *sup)
 	if (sup->admin_bound) {
 		(void)unlink(sup->admin_path);
 	}
+	permit_file_clean_up(sup->heritage.config.socket_dir,
+	    sup->heritage.permits);
 	/* The lock's file stays: somebody may be about to lock it. */
 	if (sup->lock_fd >= 0) {
 		close(sup->lock_fd);

@@ -107,12 +107,17 @@ collect_all_places(struct worker *worker, const struct wake_set *set)
 	}
 }
 
-/* OK; BUSY: the origin is locked, and has to be looked at again. */
+/*
+ * OK; BUSY: the origin is locked, and has to be looked at again.  *opened: a
+ * breaker has, so all that wait have to be told.
+ */
 static enum result
-take_granted(struct worker *worker, uint32_t index, uint64_t word, bool *open)
+take_granted(struct worker *worker, uint32_t index, uint64_t word,
+    bool *opened)
 {
 	struct origin *origin = &worker->origins[index];
-	struct origin_view view;
+	uint64_t *seen = &worker->waiters->openings[index];
+	uint64_t openings = origin_openings(origin);
 	enum result result;
 	uint32_t place;
 	bool upload;
@@ -129,10 +134,9 @@ take_granted(struct worker *worker, uint32_t index, uint64_t word, bool *open)
 	if (result == BUSY) {
 		return BUSY;
 	}
-	result = origin_look(origin, clock_boot_now(), &view);
-	*open = result == OK && (view.breaker == BREAKER_OPEN ||
-	    view.partitions_open > 0);
-	return result;
+	*opened = openings != *seen;
+	*seen = openings;
+	return OK;
 }
 
 static void
@@ -154,19 +158,19 @@ look_at_places(struct worker *worker, const struct wake_set *set)
 	struct wake_set open = { .all = set->all };
 
 	for (uint32_t i = 0; i < worker->origin_count; i++) {
-		bool is_open = false;
+		bool opened = false;
 
 		if (!set->all && (set->origins >> (i & 63) & 1) == 0) {
 			continue;
 		}
-		if (take_granted(worker, i, word, &is_open) != OK) {
+		if (take_granted(worker, i, word, &opened) != OK) {
 			/* The bit was taken: nobody else remembers. */
 			worker->waiters->locked_origins |= 1ull << (i & 63);
 			event_timer_start(worker->loop,
 			    &worker->waiters->again, WAITERS_AGAIN_MS, 0,
 			    look_again, worker);
 		}
-		if (is_open) {
+		if (opened) {
 			open.origins |= 1ull << (i & 63);
 		}
 	}

@@ -25,6 +25,7 @@ struct waiters {
 	struct ask_list	place_heads[WAITERS_HEADS];
 	uint64_t	locked_origins;	/* to be looked at again */
 	struct event_timer again;
+	uint64_t	openings[ORIGINS_MAX];	/* as they were looked at */
 };
 
 /* An ask of a group leaves it, and is counted out of the flight. */

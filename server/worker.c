@@ -17,6 +17,7 @@
 #include "http_client.h"
 #include "log.h"
 #include "orphan.h"
+#include "permit_file.h"
 #include "ring.h"
 #include "session.h"
 #include "settings.h"
@@ -212,6 +213,7 @@ tick_happened(void *arg)
 	if ((uint32_t)getppid() != worker->control->supervisor_pid) {
 		log_line(LOG_LEVEL_ERROR, "supervisor-gone", "worker=%u",
 		    worker->heritage->process);
+		permit_file_close(worker->heritage->permits);
 		event_loop_stop(worker->loop);
 		return;
 	}

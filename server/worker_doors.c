@@ -7,6 +7,8 @@
 
 #include "holder.h"
 #include "origin_log.h"
+#include "origin_modes.h"
+#include "permit_file.h"
 #include "worker.h"
 
 static bool
@@ -23,6 +25,30 @@ worker_gone(void *arg, uint64_t word)
 	const struct worker *worker = arg;
 
 	return holder_worker_is_dead(worker->control, word);
+}
+
+/* Whose permit it is, in words that outlive the daemon. */
+static bool
+describe_caller(void *arg, uint64_t owner, struct origin_caller *caller)
+{
+	const struct worker *worker = arg;
+	const struct control_client *row = holder_row(worker->control,
+	    owner);
+
+	if (row == NULL) {
+		return false;
+	}
+	/* Relaxed: what never changes while the holder is the same. */
+	caller->pid = atomic_load_explicit(&row->pid, memory_order_relaxed);
+	caller->uid = atomic_load_explicit(&row->uid, memory_order_relaxed);
+	caller->gid = atomic_load_explicit(&row->gid, memory_order_relaxed);
+	caller->pool = atomic_load_explicit(&row->pool,
+	    memory_order_relaxed);
+	caller->started = atomic_load_explicit(&row->started,
+	    memory_order_relaxed);
+	caller->secret = atomic_load_explicit(&row->secret,
+	    memory_order_relaxed);
+	return true;
 }
 
 static void
@@ -52,6 +78,10 @@ bind_origins(struct worker *worker)
 		.arg = worker,
 	};
 	struct control *control = worker->control;
+	struct origin_ledger ledger = {
+		.caller = describe_caller,
+		.arg = worker,
+	};
 
 	if (control->origin_count > ORIGINS_MAX) {
 		return false;
@@ -61,6 +91,11 @@ bind_origins(struct worker *worker)
 
 		if (at >= control->bytes || !origin_bind(&worker->origins[i],
 		    (uint8_t *)control + at, control->bytes - at, i, &door)) {
+			return false;
+		}
+		if (permit_file_ledger(worker->heritage->permits, i,
+		    &ledger) && !origin_keep_ledger(&worker->origins[i],
+		    &ledger)) {
 			return false;
 		}
 	}
@@ -111,6 +146,8 @@ worker_doors_tick(struct worker *worker, struct boot_ms now)
 {
 	const struct heritage *heritage = worker->heritage;
 
+	origin_modes_publish(heritage, worker->origins, worker->origin_count,
+	    now);
 	for (uint32_t i = 0; i < worker->origin_count; i++) {
 		unsigned events = 0;
 

@@ -211,7 +211,8 @@ party_leave(struct party *party, uint32_t number)
 	if (caller->state == CALLER_JOINED) {
 		uint32_t all = party_count_together(party, caller);
 
-		(void)lease_leave(pool_of(party), &caller->lease,
+		(void)lease_leave(pool_of(party), &party->door,
+		    &caller->lease,
 		    party->client[caller->client].worker, 1, all - 1);
 	} else if (caller->state != CALLER_IDLE) {
 		party_before(party);

@@ -22,6 +22,7 @@
 #define POOL_BYTES	(4u << 20)
 #define BODY_MAX	(2u << 20)
 #define CLIENTS_MAX	16
+#define AGED_MS		1000000000u
 
 static bool
 read_all(int fd, void *to, size_t bytes)
@@ -40,8 +41,7 @@ serve_faulty(struct fake_daemon *daemon, struct fake_client *client,
 	char text[3000];
 
 	if (frame->type == FRAME_HELLO || frame->type == FRAME_RING) {
-		fake_serve(daemon, client, frame, body);
-		return true;
+		return fake_serve(daemon, client, frame, body);
 	}
 	switch (atomic_load(&daemon->fault)) {
 	case FAKE_SILENT:
@@ -49,6 +49,9 @@ serve_faulty(struct fake_daemon *daemon, struct fake_client *client,
 	case FAKE_HANGS_UP:
 		atomic_store(&daemon->fault, FAKE_HONEST);
 		return false;
+	case FAKE_GARBAGE_ONCE:
+		atomic_store(&daemon->fault, FAKE_HONEST);
+		/* fall through */
 	case FAKE_GARBAGE:
 		(void)send(client->fd, garbage, sizeof(garbage),
 		    MSG_NOSIGNAL);
@@ -62,8 +65,7 @@ serve_faulty(struct fake_daemon *daemon, struct fake_client *client,
 		fake_answer(client, frame, BUSY, text, sizeof(text), -1);
 		return true;
 	default:
-		fake_serve(daemon, client, frame, body);
-		return true;
+		return fake_serve(daemon, client, frame, body);
 	}
 }
 
@@ -94,6 +96,8 @@ drop_client(struct fake_daemon *daemon, unsigned i)
 		munmap(client->map, ring_bytes(FAKE_RING_CAPACITY));
 		close(client->ring_fd);
 	}
+	/* A held answer has a descriptor of it too. */
+	(void)shutdown(client->fd, SHUT_RDWR);
 	close(client->fd);
 	free(client);
 	daemon->clients[i] = NULL;
@@ -169,6 +173,7 @@ fake_daemon_start(struct fake_daemon *daemon, const char *path,
 	};
 
 	memset(daemon, 0, sizeof(*daemon));
+	fake_lease_init(daemon);
 	if (path == NULL) {
 		(void)snprintf(daemon->folder, sizeof(daemon->folder),
 		    "/tmp/weir-unit-XXXXXX");
@@ -203,8 +208,16 @@ fake_daemon_stop(struct fake_daemon *daemon)
 	close(daemon->stop[0]);
 	close(daemon->listener);
 	pool_destroy(&daemon->pool);
+	fake_lease_fini(daemon);
 	(void)unlink(daemon->path);
 	(void)rmdir(daemon->folder);
+}
+
+void
+fake_daemon_age(struct fake_daemon *daemon)
+{
+	daemon->clock_offset_ms = AGED_MS;
+	fake_daemon_beat(daemon, 0);
 }
 
 void

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fake_lease.h"
 #include "pool.h"
 #include "protocol.h"
 #include "ring.h"
@@ -22,6 +23,7 @@ enum fake_fault {
 	FAKE_SILENT,		/* takes requests, answers none */
 	FAKE_HANGS_UP,		/* hangs up on the next request */
 	FAKE_GARBAGE,		/* answers with bytes that are no frame */
+	FAKE_GARBAGE_ONCE,	/* the next request alone */
 	FAKE_WRONG_ID,		/* answers a request that was not sent */
 	FAKE_DENIES,		/* refuses HELLO */
 	FAKE_UNSEALED,		/* HELLO brings a file that could be cut */
@@ -47,10 +49,24 @@ struct fake_daemon {
 	_Atomic uint64_t hits_told;
 	_Atomic uint64_t misses_told;
 	_Atomic unsigned hangups;
+	_Atomic unsigned slides;
 	/* the thread alone */
 	struct fake_client *clients[16];
 	uint64_t	stored;
 	uint64_t	refused;
+	/* the last RING_SLIDE; changes before slides does */
+	uint8_t		slide[RING_SLIDE_BYTES];
+	/* see there */
+	struct fake_lease lease;
+};
+
+/* When an entry ends, from now; 0 never. */
+struct fake_life {
+	int64_t		soft_in_ms;
+	int64_t		hard_in_ms;
+	uint64_t	age_ms;		/* not below -soft_in_ms */
+	uint16_t	cost_ms;
+	uint8_t		flags;		/* ENTRY_NEGATIVE */
 };
 
 /* Listen in a folder of its own, or at the path of an earlier one. */
@@ -60,6 +76,16 @@ void	fake_daemon_stop(struct fake_daemon *daemon);
 
 /* Now, for the heartbeat that readers look at. */
 void	fake_daemon_beat(struct fake_daemon *daemon, uint64_t age_ms);
+
+/*
+ * From now on its clock is of another time, so that entries can be as old as
+ * a test wants on a machine that just started.  Before a handle connects.
+ */
+void	fake_daemon_age(struct fake_daemon *daemon);
+
+/* Store, as if so long ago; while it has nothing to do.  The version. */
+uint64_t fake_daemon_store(struct fake_daemon *daemon, const char *name,
+    const char *value, const struct fake_life *life);
 
 /* A handle on it; the test fails when it cannot be opened. */
 struct weir *fake_daemon_open(struct fake_daemon *daemon,

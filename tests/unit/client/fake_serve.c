@@ -88,6 +88,9 @@ say_hello(struct fake_daemon *daemon, struct fake_client *client,
 	wire_put_u64(body + 8, geometry_value_max_bytes(&daemon->pool.g));
 	wire_put_u64(body + 16, FAKE_RING_CAPACITY);
 	memcpy(body + 24, daemon->pool.header->boot_id, 16);
+	/* Each connection is a holder of its own, with its own secret. */
+	wire_put_u64(body + 40, atomic_load(&daemon->hellos));
+	wire_put_u64(body + 48, FAKE_SECRET + atomic_load(&daemon->hellos));
 	fake_answer(client, frame, OK, body, sizeof(body), fd);
 	if (unsealed >= 0) {
 		close(unsealed);
@@ -119,9 +122,9 @@ make_ring(struct fake_client *client, const struct frame *frame)
 	}
 }
 
-static enum result
-store(struct fake_daemon *daemon, const uint8_t *body, size_t length,
-    uint64_t *version)
+enum result
+fake_store_set(struct fake_daemon *daemon, const uint8_t *body,
+    size_t length, uint32_t cost_ms, uint64_t *version)
 {
 	struct wire_set set;
 	struct entry_spec spec = { 0 };
@@ -155,6 +158,9 @@ store(struct fake_daemon *daemon, const uint8_t *body, size_t length,
 	spec.epoch = epoch_now(&daemon->pool);
 	spec.when = (enum set_when)set.when;
 	spec.version = set.version;
+	spec.flags = set.flags;
+	spec.cost_ms = (uint16_t)(cost_ms < UINT16_MAX ? cost_ms :
+	    UINT16_MAX);
 	return write_set(&daemon->pool, &spec, (struct boot_ms){ now },
 	    version);
 }
@@ -177,7 +183,12 @@ take_record(void *context, uint32_t type, const void *body, uint32_t length)
 	} else if (type == RING_COUNTS) {
 		atomic_fetch_add(&daemon->hits_told, wire_get_u64(at));
 		atomic_fetch_add(&daemon->misses_told, wire_get_u64(at + 8));
-	} else if (store(daemon, body, length, &version) == OK) {
+	} else if (type == RING_SLIDE) {
+		cr_assert_eq(length, RING_SLIDE_BYTES);
+		memcpy(daemon->slide, at, RING_SLIDE_BYTES);
+		atomic_fetch_add(&daemon->slides, 1);
+	} else if (fake_store_set(daemon, body, length, 0, &version) ==
+	    OK) {
 		daemon->stored++;
 	} else {
 		daemon->refused++;
@@ -251,7 +262,7 @@ serve_purge(struct fake_daemon *daemon, struct fake_client *client,
 	answer_number(client, frame, result, number);
 }
 
-void
+bool
 fake_serve(struct fake_daemon *daemon, struct fake_client *client,
     const struct frame *frame, const uint8_t *body)
 {
@@ -273,7 +284,8 @@ fake_serve(struct fake_daemon *daemon, struct fake_client *client,
 		fake_answer(client, frame, OK, "", 0, -1);
 		break;
 	case FRAME_SET:
-		result = store(daemon, body, (size_t)frame->length, &version);
+		result = fake_store_set(daemon, body, (size_t)frame->length,
+		    0, &version);
 		answer_number(client, frame, result, version);
 		break;
 	case FRAME_PURGE:
@@ -286,8 +298,41 @@ fake_serve(struct fake_daemon *daemon, struct fake_client *client,
 		daemon->refused = 0;
 		fake_answer(client, frame, OK, counts, sizeof(counts), -1);
 		break;
+	case FRAME_CLAIM:
+	case FRAME_LEASE:
+	case FRAME_FILL:
+	case FRAME_FAIL:
+	case FRAME_UNCACHEABLE:
+	case FRAME_PERMIT:
+	case FRAME_RELEASE:
+	case FRAME_ABANDON:
+		return fake_lease_serve(daemon, client, frame, body);
 	default:
 		serve_keyed(daemon, client, frame, body);
 		break;
 	}
+	return true;
+}
+
+uint64_t
+fake_daemon_store(struct fake_daemon *daemon, const char *name,
+    const char *value, const struct fake_life *life)
+{
+	struct entry_spec spec = {
+		.value = value, .value_bytes = strlen(value),
+		.when = SET_ALWAYS, .epoch = epoch_now(&daemon->pool),
+		.cost_ms = life->cost_ms, .flags = life->flags,
+		.soft_ms = life->soft_in_ms == 0 ? UINT64_MAX :
+		    fake_now_ms(daemon) + (uint64_t)life->soft_in_ms,
+		.hard_ms = life->hard_in_ms == 0 ? UINT64_MAX :
+		    fake_now_ms(daemon) + (uint64_t)life->hard_in_ms,
+	};
+	struct boot_ms then = { fake_now_ms(daemon) - life->age_ms };
+	struct key key;
+	uint64_t version;
+
+	cr_assert_eq(key_init(&key, &daemon->pool, name, strlen(name)), OK);
+	spec.key = &key;
+	cr_assert_eq(write_set(&daemon->pool, &spec, then, &version), OK);
+	return version;
 }

@@ -76,7 +76,7 @@ request_of(uint64_t holder, uint32_t worker, uint64_t seen)
 }
 
 enum flight_answer
-lease_ask(const struct key *key, uint64_t holder, uint32_t worker,
+ask_lease(const struct key *key, uint64_t holder, uint32_t worker,
     uint64_t seen, struct lease *lease)
 {
 	struct lease_request request = request_of(holder, worker, seen);
@@ -92,7 +92,7 @@ lease_lead(const struct key *key, uint64_t holder, uint64_t seen)
 {
 	struct lease lease;
 
-	cr_assert_eq(lease_ask(key, holder, 0, seen, &lease), FLIGHT_LEAD);
+	cr_assert_eq(ask_lease(key, holder, 0, seen, &lease), FLIGHT_LEAD);
 	return lease;
 }
 

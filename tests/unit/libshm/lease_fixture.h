@@ -30,7 +30,7 @@ void	lease_fixture_kill(uint64_t holder);
 struct lease_told lease_fixture_told(void);
 
 /* By a holder and a worker; seen: a version, 0 none. */
-enum flight_answer lease_ask(const struct key *key, uint64_t holder,
+enum flight_answer ask_lease(const struct key *key, uint64_t holder,
     uint32_t worker, uint64_t seen, struct lease *lease);
 
 /* Leads, or the test fails. */

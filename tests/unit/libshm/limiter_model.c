@@ -132,8 +132,7 @@ why_refused(const struct model *model, const struct limiter_config *config,
 	if (request->wait_ms == 0) {
 		return LIMITER_NO_WAIT;
 	}
-	if (model_count(model, MODEL_WAITING) +
-	    model_count(model, MODEL_GRANTED) >= config->places) {
+	if (model_count(model, MODEL_WAITING) >= config->places) {
 		return LIMITER_QUEUE_FULL;
 	}
 	return request->partition != 0 &&

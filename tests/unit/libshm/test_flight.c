@@ -205,6 +205,7 @@ Test(flight, an_offer_goes_on_when_its_worker_leaves_and_away_with_the_last)
 {
 	struct flight_key key = fixture_key(1, 1);
 	struct flight_ticket led;
+	uint64_t tell;
 
 	fixture_begin();
 	led = fixture_lead(1, 9);
@@ -212,17 +213,22 @@ Test(flight, an_offer_goes_on_when_its_worker_leaves_and_away_with_the_last)
 	(void)fixture_wait(1, 11, 3);
 	(void)fixture_wait(1, 12, 7);
 	(void)flight_hand_over(&fixture_table, led.index, 3, fixture_now);
-	cr_expect_not(flight_leave(&fixture_table, &key, led.index, 3, 1,
-	    1));
+	cr_expect_not(flight_leave(&fixture_table, &key, led.index, 3, 1, 1,
+	    &tell));
+	cr_expect_eq(tell, 0);
 	cr_expect_eq(fixture_table.flights[led.index].offered_worker, 3);
-	cr_expect_not(flight_leave(&fixture_table, &key, led.index, 3, 1,
-	    0));
+	cr_expect_not(flight_leave(&fixture_table, &key, led.index, 3, 1, 0,
+	    &tell));
+	cr_expect_eq(tell, 1ull << 7, "it looked when another had it");
 	cr_expect_eq(fixture_table.flights[led.index].offered_worker, 7);
-	cr_expect_not(flight_leave(&fixture_table, &key, led.index, 3, 1, 0),
-	    "it has none");
+	cr_expect_not(flight_leave(&fixture_table, &key, led.index, 3, 1, 0,
+	    &tell), "it has none");
+	cr_expect_eq(tell, 0);
 	cr_expect_eq(fixture_table.flights[led.index].waiters, 1);
 	EXPECT_FLIGHTS_SOUND();
-	cr_expect(flight_leave(&fixture_table, &key, led.index, 7, 1, 0));
+	cr_expect(flight_leave(&fixture_table, &key, led.index, 7, 1, 0,
+	    &tell));
+	cr_expect_eq(tell, 0);
 	cr_expect_eq(fixture_table.state->used, 0);
 	EXPECT_FLIGHTS_SOUND();
 }
@@ -231,18 +237,19 @@ Test(flight, who_leaves_an_ended_flight_frees_it)
 {
 	struct flight_key key = fixture_key(1, 1);
 	struct flight_ticket led;
+	uint64_t tell;
 
 	fixture_begin();
 	led = fixture_lead(1, 9);
 	(void)fixture_wait(1, 10, 3);
 	(void)fixture_end(1, 9, led.token, FLIGHT_FILLED);
-	cr_expect_not(flight_leave(&fixture_table, &key, led.index, 3, 1,
-	    0));
+	cr_expect_not(flight_leave(&fixture_table, &key, led.index, 3, 1, 0,
+	    &tell));
 	cr_expect_eq(fixture_table.state->used, 0);
 	led = fixture_lead(1, 9);
 	(void)fixture_wait(1, 10, 3);
-	cr_expect_not(flight_leave(&fixture_table, &key, led.index, 3, 1,
-	    0));
+	cr_expect_not(flight_leave(&fixture_table, &key, led.index, 3, 1, 0,
+	    &tell));
 	cr_expect_eq(fixture_end(1, 9, led.token, FLIGHT_FILLED), 0,
 	    "nobody waits any more");
 	EXPECT_FLIGHTS_SOUND();

@@ -28,7 +28,7 @@ Test(lease, a_fill_is_there_before_its_waiters_look)
 	key = test_pool_key(&lease_pool, "k");
 	led = lease_lead(&key, 9, 0);
 	for (unsigned i = 0; i < 50; i++) {
-		cr_assert_eq(lease_ask(&key, 10 + i, i % 3, 0, &waiting),
+		cr_assert_eq(ask_lease(&key, 10 + i, i % 3, 0, &waiting),
 		    FLIGHT_WAIT);
 	}
 	cr_expect_eq(lease_look(10, 0, 17, &waiting, &ending), FLIGHT_WAIT);
@@ -48,7 +48,7 @@ Test(lease, a_fill_is_there_before_its_waiters_look)
 	}
 	cr_assert_eq(read_peek(&lease_pool, &key, lease_now, &hit), OK);
 	cr_expect_eq(hit.head.cost_ms, 321);
-	cr_expect_eq(lease_ask(&key, 10, 0, 0, &waiting), FLIGHT_FOUND,
+	cr_expect_eq(ask_lease(&key, 10, 0, 0, &waiting), FLIGHT_FOUND,
 	    "who missed just before");
 	cr_expect_eq(test_pool_stat(&lease_pool, STAT_leases_led), 1);
 	cr_expect_eq(test_pool_stat(&lease_pool, STAT_leases_joined), 50);
@@ -67,8 +67,8 @@ Test(lease, a_version_that_was_seen_is_refreshed_and_another_is_found)
 	lease_fixture_begin(test_pool_one_shard());
 	key = test_pool_key(&lease_pool, "k");
 	version = lease_set(&key, "old");
-	cr_expect_eq(lease_ask(&key, 9, 0, 0, &lease), FLIGHT_FOUND);
-	cr_expect_eq(lease_ask(&key, 9, 0, version + 1, &lease),
+	cr_expect_eq(ask_lease(&key, 9, 0, 0, &lease), FLIGHT_FOUND);
+	cr_expect_eq(ask_lease(&key, 9, 0, version + 1, &lease),
 	    FLIGHT_FOUND);
 	lease = lease_lead(&key, 9, version);	/* early, it is fresh */
 	cr_expect(lease_refresh_bit(&key));
@@ -79,7 +79,7 @@ Test(lease, a_version_that_was_seen_is_refreshed_and_another_is_found)
 	cr_expect_not(lease_refresh_bit(&key));
 	cr_expect_str_eq(value_of(&key), "new");
 	lease_now.ms += 200;
-	cr_expect_eq(lease_ask(&key, 9, 0, version, &lease), FLIGHT_FOUND,
+	cr_expect_eq(ask_lease(&key, 9, 0, version, &lease), FLIGHT_FOUND,
 	    "stale too, but another than was seen");
 	EXPECT_SOUND(&lease_pool);
 }
@@ -116,7 +116,7 @@ Test(lease, a_value_whose_writer_is_gone_is_computed_again)
 	spec = test_pool_spec(&lease_pool, &key, NULL, 0);
 	cr_assert_eq(chain_begin(&lease_pool, &spec, true, lease_now,
 	    &writer), OK);
-	cr_expect_eq(lease_ask(&key, 9, 0, 0, &lease), FLIGHT_FOUND,
+	cr_expect_eq(ask_lease(&key, 9, 0, 0, &lease), FLIGHT_FOUND,
 	    "it grows");
 	lease_now.ms += 3600 * 1000;
 	lease = lease_lead(&key, 9, 0);
@@ -137,7 +137,7 @@ Test(lease, keys_of_one_hash_fly_apart)
 	led[1] = lease_lead(&key[1], 9, 0);
 	cr_expect_eq(lease_fill(&key[1], 9, &led[0], "w"), LEASE_LOST);
 	cr_expect_str_eq(value_of(&key[1]), "MISS");
-	cr_expect_eq(lease_ask(&key[0], 10, 1, 0, &waiting), FLIGHT_WAIT);
+	cr_expect_eq(ask_lease(&key[0], 10, 1, 0, &waiting), FLIGHT_WAIT);
 	cr_expect_eq(lease_fill(&key[1], 9, &led[1], "w"), OK);
 	cr_expect_eq(lease_fixture_told().workers, 0, "nobody waits for it");
 	cr_expect_eq(lease_fill(&key[0], 9, &led[0], "v"), OK);
@@ -242,7 +242,7 @@ Test(lease, a_change_of_the_key_beats_the_fill_and_waiters_look_again)
 		key = test_pool_number_key(&lease_pool, text, i);
 		version = lease_set(&key, "old");
 		led = lease_lead(&key, 9, version);
-		cr_assert_eq(lease_ask(&key, 10, 4, version, &waiting),
+		cr_assert_eq(ask_lease(&key, 10, 4, version, &waiting),
 		    FLIGHT_WAIT);
 		changes[i](&key);
 		cr_expect_eq(lease_fill(&key, 9, &led, "late"), CHANGED,
@@ -292,7 +292,7 @@ Test(lease, a_purge_meanwhile_covers_the_fill)
 	lease_fixture_begin(test_pool_one_shard());
 	key = test_pool_key(&lease_pool, "k");
 	led = lease_lead(&key, 9, 0);
-	cr_assert_eq(lease_ask(&key, 10, 4, 0, &next), FLIGHT_WAIT);
+	cr_assert_eq(ask_lease(&key, 10, 4, 0, &next), FLIGHT_WAIT);
 	cr_assert_eq(epoch_purge_all(&lease_pool, EPOCH_KIND_HARD, &number),
 	    OK);
 	cr_expect_eq(lease_fill(&key, 9, &led, "before"), OK,

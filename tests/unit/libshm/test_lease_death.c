@@ -49,7 +49,7 @@ Test(lease_death, an_emptied_shard_has_no_flights_and_no_old_tokens)
 	lease_fixture_begin(test_pool_one_shard());
 	key = test_pool_key(&lease_pool, "k");
 	led = lease_lead(&key, 9, 0);
-	cr_assert_eq(lease_ask(&key, 10, 4, 0, &waiting), FLIGHT_WAIT);
+	cr_assert_eq(ask_lease(&key, 10, 4, 0, &waiting), FLIGHT_WAIT);
 	cr_assert_eq(shard_enter(&lease_pool, 0), OK);
 	recovery_empty_shard(&lease_pool, 0);
 	shard_leave(&lease_pool, 0);
@@ -108,7 +108,7 @@ begins(void)
 {
 	struct lease lease;
 
-	(void)lease_ask(&key, 9, 0, version, &lease);
+	(void)ask_lease(&key, 9, 0, version, &lease);
 }
 
 static void
@@ -190,7 +190,7 @@ set_the_scene(const struct death *death)
 	lease_now.ms += 200;
 	if (death->begun) {
 		led = lease_lead(&key, 9, version);
-		cr_assert_eq(lease_ask(&key, 10, 4, version, &waiting),
+		cr_assert_eq(ask_lease(&key, 10, 4, version, &waiting),
 		    FLIGHT_WAIT);
 	}
 }

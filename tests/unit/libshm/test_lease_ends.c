@@ -31,7 +31,7 @@ refreshing(struct lease *waiting)
 	led = lease_lead(&key, 9, version);
 	cr_assert(lease_refresh_bit(&key));
 	if (waiting != NULL) {
-		cr_assert_eq(lease_ask(&key, 10, 4, version, waiting),
+		cr_assert_eq(ask_lease(&key, 10, 4, version, waiting),
 		    FLIGHT_WAIT);
 	}
 	EXPECT_SOUND(&lease_pool);
@@ -73,19 +73,19 @@ Test(lease_ends, a_failure_backs_off_and_a_mark_lets_all_through)
 	uint64_t until_ms;
 
 	cr_expect_eq(lease_end_as(&key, 9, &led, FLIGHT_FAILED), OK);
-	cr_expect_eq(lease_ask(&key, 10, 0, 0, &other), FLIGHT_FOUND,
+	cr_expect_eq(ask_lease(&key, 10, 0, 0, &other), FLIGHT_FOUND,
 	    "the stale value is there");
 	cr_assert_eq(write_delete(&lease_pool, &key, 0, lease_now), OK);
 	led = lease_lead(&key, 9, 0);
 	cr_expect_eq(lease_end_as(&key, 9, &led, FLIGHT_FAILED), OK);
-	cr_expect_eq(lease_ask(&key, 10, 0, 0, &other), FLIGHT_BACK_OFF);
+	cr_expect_eq(ask_lease(&key, 10, 0, 0, &other), FLIGHT_BACK_OFF);
 	until_ms = other.ticket.until_ms;
 	cr_expect_eq(until_ms, lease_now.ms + FLIGHT_BACKOFF_MS);
 	lease_now.ms = until_ms;
 	led = lease_lead(&key, 9, 0);
 	cr_expect_eq(lease_end_as(&key, 9, &led, FLIGHT_UNCACHEABLE), OK);
-	cr_expect_eq(lease_ask(&key, 10, 0, 0, &other), FLIGHT_ALONE);
-	cr_expect_eq(lease_ask(&key, 11, 0, 0, &other), FLIGHT_ALONE);
+	cr_expect_eq(ask_lease(&key, 10, 0, 0, &other), FLIGHT_ALONE);
+	cr_expect_eq(ask_lease(&key, 11, 0, 0, &other), FLIGHT_ALONE);
 	lease_now.ms += 300;
 	led = lease_lead(&key, 9, 0);
 	cr_expect_eq(lease_fill(&key, 9, &led, "v"), OK);
@@ -109,7 +109,8 @@ Test(lease_ends, an_ending_that_is_none_is_refused)
 	bad.shard = 1;
 	cr_expect_eq(lease_abandon(&lease_pool, &lease_door, &bad, 9,
 	    lease_now), INVALID);
-	cr_expect_eq(lease_leave(&lease_pool, &bad, 1, 1, 0), INVALID);
+	cr_expect_eq(lease_leave(&lease_pool, &lease_door, &bad, 1, 1, 0),
+	    INVALID);
 	cr_expect_eq(lease_collect(&lease_pool, &lease_door, &request, 1,
 	    lease_now, &bad, &answer, &ending), INVALID);
 	cr_expect_eq(lease_collect(&lease_pool, &lease_door, &request, 0,
@@ -146,12 +147,28 @@ Test(lease_ends, this_workers_own_waiters_are_offered_it_first)
 	struct lease waiting, own, led = refreshing(&waiting);
 
 	lease_pool.worker = 9;
-	cr_assert_eq(lease_ask(&key, 11, 9, read_version(&key), &own),
+	cr_assert_eq(ask_lease(&key, 11, 9, read_version(&key), &own),
 	    FLIGHT_WAIT);
 	cr_expect_eq(lease_abandon(&lease_pool, &lease_door, &led, 9,
 	    lease_now), OK);
 	cr_expect_eq(lease_look(10, 4, 1, &waiting, &ending), FLIGHT_WAIT);
 	cr_expect_eq(lease_look(11, 9, 1, &own, &ending), FLIGHT_LEAD);
+	EXPECT_SOUND(&lease_pool);
+}
+
+Test(lease_ends, an_offer_that_is_left_is_told_to_who_has_it_next)
+{
+	struct lease waiting, next, led = refreshing(&waiting);
+
+	cr_assert_eq(ask_lease(&key, 11, 6, read_version(&key), &next),
+	    FLIGHT_WAIT);
+	lease_pool.worker = 4;
+	cr_expect_eq(lease_abandon(&lease_pool, &lease_door, &led, 9,
+	    lease_now), OK);
+	(void)lease_fixture_told();
+	cr_expect_eq(lease_leave(&lease_pool, &lease_door, &waiting, 4, 1, 0),
+	    OK);
+	cr_expect_eq(lease_fixture_told().workers, 1 << 6);
 	EXPECT_SOUND(&lease_pool);
 }
 
@@ -183,7 +200,8 @@ Test(lease_ends, an_offer_that_lapses_or_is_left_takes_the_bit_along)
 
 	cr_expect_eq(lease_abandon(&lease_pool, &lease_door, &led, 9,
 	    lease_now), OK);
-	cr_expect_eq(lease_leave(&lease_pool, &waiting, 4, 1, 0), OK);
+	cr_expect_eq(lease_leave(&lease_pool, &lease_door, &waiting, 4, 1, 0),
+	    OK);
 	cr_expect_not(lease_refresh_bit(&key));
 	EXPECT_SOUND(&lease_pool);
 	led = refreshing(&waiting);
@@ -338,7 +356,7 @@ Test(lease_ends, a_fill_that_is_not_stored_leaves_the_flight_its_callers)
 	cr_expect_eq(write_set(&lease_pool, &spec, lease_now, &version),
 	    TOO_MANY_TAGS);
 	cr_expect(lease_refresh_bit(&key));
-	cr_expect_eq(lease_ask(&key, 10, 1, read_version(&key), &other),
+	cr_expect_eq(ask_lease(&key, 10, 1, read_version(&key), &other),
 	    FLIGHT_WAIT);
 	cr_expect_eq(lease_end_as(&key, 9, &led, FLIGHT_UNCACHEABLE), OK);
 	cr_expect_eq(lease_fixture_told().workers, 1 << 1);

@@ -248,8 +248,8 @@ leave(struct group *group)
 		return;
 	}
 	waiters = 1 + prng_below(&prng, group->count);
-	cr_assert_eq(lease_leave(&lease_pool, &group->lease, group->worker,
-	    waiters, group->count - waiters), OK);
+	cr_assert_eq(lease_leave(&lease_pool, &lease_door, &group->lease,
+	    group->worker, waiters, group->count - waiters), OK);
 	group->count -= waiters;
 	answered += waiters;
 }

@@ -94,6 +94,34 @@ Test(limiter_queue, a_full_queue_refuses)
 	limited_close(&f);
 }
 
+Test(limiter_queue, who_was_granted_and_has_not_collected_is_not_in_it)
+{
+	struct fixture f;
+	struct limiter_ticket held[2], waits[2], more[2];
+	struct limiter_request request = limited_request(0);
+
+	limited_open(&f, 2, 2);
+	limited_fill(&f, held, 2);
+	waits[0] = limited_waits(&f, &request);
+	waits[1] = limited_waits(&f, &request);
+	limited_refused(&f, &request, LIMITER_QUEUE_FULL);
+	limited_release(&f, &held[0]);
+	limited_release(&f, &held[1]);
+	cr_assert_eq(f.limiter.state->uncollected, 2);
+	more[0] = limited_waits(&f, &request);
+	more[1] = limited_waits(&f, &request);
+	limited_refused(&f, &request, LIMITER_QUEUE_FULL);
+	cr_assert_eq(limited_faults(&f), 0);
+	limited_rebuild(&f);
+	cr_assert_eq(limited_faults(&f), 0);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(limited_collect(&f, &waits[i]), OK);
+		limited_release(&f, &waits[i]);
+		cr_assert_eq(limited_collect(&f, &more[i]), OK);
+	}
+	limited_close(&f);
+}
+
 Test(limiter_queue, a_partition_has_no_more_than_its_share_of_the_queue)
 {
 	struct fixture f;

@@ -240,3 +240,40 @@ Test(origin_hand, a_mode_ends_by_itself_and_by_hand)
 	cr_assert_str_eq(origin_mode_name(ORIGIN_BYPASS), "bypass");
 	cr_assert_str_eq(origin_mode_name(ORIGIN_MODES), "unknown");
 }
+
+/* What tells a worker that each place has to be collected. */
+Test(origin_hand, openings_rise_when_something_opens_and_only_then)
+{
+	struct world world;
+	struct boot_ms until;
+	uint64_t seen;
+
+	world_init(&world);
+	world.config.breaker_by_partition = 1;
+	world_create(&world);
+	seen = origin_openings(&world.origin);
+	for (unsigned i = 0; i < BREAKER_MIN_OUTCOMES; i++) {
+		cr_assert_eq(origin_openings(&world.origin), seen);
+		(void)world_call(&world, FIRST_OWNER, PARTITION,
+		    BREAKER_FAILURE);
+		(void)world_call(&world, FIRST_OWNER, 1, BREAKER_SUCCESS);
+		(void)world_call(&world, FIRST_OWNER, 1, BREAKER_SUCCESS);
+	}
+	cr_assert_eq(world_look(&world).partitions_open, 1);
+	cr_assert_eq(origin_openings(&world.origin), seen + 1);
+	/* It is open yet, and tells nobody anything new. */
+	(void)world_call(&world, FIRST_OWNER, PARTITION, BREAKER_SUCCESS);
+	(void)world_call(&world, FIRST_OWNER, 1, BREAKER_SUCCESS);
+	cr_assert_eq(origin_openings(&world.origin), seen + 1);
+	cr_assert_eq(origin_trip(&world.origin, 0, world.now), OK);
+	cr_assert_eq(origin_openings(&world.origin), seen + 2);
+	cr_assert_eq(origin_reset(&world.origin, world.now), OK);
+	until.ms = world.now.ms + 1000;
+	cr_assert_eq(origin_hold(&world.origin, BREAKER_CLOSED, until,
+	    world.now), OK);
+	cr_assert_eq(origin_openings(&world.origin), seen + 2);
+	cr_assert_eq(origin_hold(&world.origin, BREAKER_OPEN, until,
+	    world.now), OK);
+	cr_assert_eq(origin_openings(&world.origin), seen + 3);
+	cr_assert_eq(world_look(&world).openings, seen + 3);
+}

@@ -52,22 +52,27 @@ send_frame(struct client *client, uint8_t type, uint64_t id,
 	cr_assert_eq(write(client->fd, body, length), (ssize_t)length);
 }
 
+/* Of a client that was that holder before, or none. */
 static void
-send_hello(struct client *client)
+send_hello(struct client *client, uint64_t holder, uint64_t secret)
 {
-	uint8_t body[16 + 7] = { 0 };
+	uint8_t body[32 + 7] = { 0 };
+	size_t at = holder != 0 ? 32 : 16;
 
 	wire_put_u32(body, FRAME_VERSION);
 	wire_put_u32(body + 4, (uint32_t)getpid());
 	wire_put_u16(body + 8, 7);
-	memcpy(body + 16, "default", 7);
-	send_frame(client, FRAME_HELLO, 1, body, sizeof(body));
+	wire_put_u16(body + 10, holder != 0);
+	wire_put_u64(body + 16, holder);
+	wire_put_u64(body + 24, secret);
+	memcpy(body + at, "default", 7);
+	send_frame(client, FRAME_HELLO, 1, body, at + 7);
 }
 
 static void
 send_claim(struct client *client, uint64_t holder, uint64_t secret)
 {
-	uint8_t body[CLAIM_BYTES];
+	uint8_t body[WIRE_CLAIM_BYTES];
 
 	wire_put_u64(body, holder);
 	wire_put_u64(body + 8, secret);
@@ -107,19 +112,26 @@ take_frame(struct client *client, uint8_t *body)
 	return frame;
 }
 
-/* The holder that the connection is given. */
+/* The holder that the connection is given, which was that one before. */
 static uint64_t
-greet(struct client *client, uint64_t *secret)
+greet_as(struct client *client, uint64_t holder, uint64_t *secret)
 {
 	uint8_t body[FRAME_BODY_MAX];
 	struct frame frame;
 
-	send_hello(client);
+	send_hello(client, holder, *secret);
 	frame = take_frame(client, body);
 	cr_assert_eq(frame.status, OK);
 	cr_assert_eq(frame.length, HELLO_ANSWER_BYTES);
 	*secret = wire_get_u64(body + 48);
 	return wire_get_u64(body + 40);
+}
+
+static uint64_t
+greet(struct client *client, uint64_t *secret)
+{
+	*secret = 0;
+	return greet_as(client, 0, secret);
 }
 
 /* What an earlier connection of the test over worker 1 has. */
@@ -249,9 +261,10 @@ Test(claim, in_a_full_table_is_of_the_row_that_hello_gave)
 	}
 	worker_fixture_kill_worker(worker, 1);
 	connect_client(&client, worker);
-	given = greet(&client, &secret);
-	cr_assert_eq(given, old[0]);
-	cr_assert_eq(secret, rows[0]->secret);
+	secret = rows[1]->secret;
+	given = greet_as(&client, old[1], &secret);
+	cr_assert_eq(given, old[1], "its own, not the first of its process");
+	cr_assert_eq(secret, rows[1]->secret);
 	send_claim(&client, given, secret);
 	cr_assert_eq(take_frame(&client, NULL).status, OK);
 	/* One that was another connection's goes back to be claimed. */
@@ -287,11 +300,63 @@ Test(claim, of_the_row_that_hello_gave_ends_with_its_connection)
 	    clock_boot_now(), &ticket), ORIGIN_GRANTED);
 	worker_fixture_kill_worker(worker, 1);
 	connect_client(&client, worker);
-	cr_assert_eq(greet(&client, &secret), old[0]);
+	secret = rows[0]->secret;
+	cr_assert_eq(greet_as(&client, old[0], &secret), old[0]);
 	(void)close(client.fd);
 	cr_assert(worker_fixture_run(worker, nobody_is_connected, worker));
 	cr_assert_eq(origin_look(&worker->origins[0], clock_boot_now(),
 	    &view), OK);
 	cr_assert_eq(view.in_flight, 0, "nobody else knows of that call");
+	worker_fixture_destroy(worker);
+}
+
+Test(claim, in_a_full_table_gives_no_row_of_another_handle)
+{
+	struct worker *worker = worker_fixture_create();
+	struct control_client *rows[FIXTURE_CLIENTS];
+	uint64_t old[FIXTURE_CLIENTS];
+	struct client clients[3];
+
+	for (int i = 0; i < FIXTURE_CLIENTS; i++) {
+		old[i] = have_earlier(worker, &rows[i]);
+	}
+	worker_fixture_kill_worker(worker, 1);
+	for (int i = 0; i < 3; i++) {
+		connect_client(&clients[i], worker);
+	}
+	/* Of the same process, but it does not say that it was any of them. */
+	send_hello(&clients[0], 0, 0);
+	cr_assert_eq(take_frame(&clients[0], NULL).status, BUSY);
+	send_hello(&clients[1], old[0], rows[1]->secret);
+	cr_assert_eq(take_frame(&clients[1], NULL).status, BUSY);
+	cr_assert_eq(client_table_count(worker->control), 0);
+	send_hello(&clients[2], old[1], rows[1]->secret);
+	cr_assert_eq(take_frame(&clients[2], NULL).status, OK);
+	for (int i = 0; i < 3; i++) {
+		(void)close(clients[i].fd);
+	}
+	worker_fixture_destroy(worker);
+}
+
+Test(claim, that_nobody_read_the_answer_of_is_claimed_again)
+{
+	struct worker *worker = worker_fixture_create();
+	struct control_client *row;
+	uint64_t old = have_earlier(worker, &row), secret;
+	struct client client;
+
+	worker_fixture_kill_worker(worker, 1);
+	for (int i = 0; i < 2; i++) {
+		/* Its client had no more patience, and hung up. */
+		connect_client(&client, worker);
+		(void)greet(&client, &secret);
+		send_claim(&client, old, row->secret);
+		cr_assert_eq(take_frame(&client, NULL).status, OK);
+		(void)close(client.fd);
+		cr_assert(worker_fixture_run(worker, nobody_is_connected,
+		    worker));
+		cr_assert_not(holder_is_dead(worker->control, old));
+		cr_assert_eq(client_table_count(worker->control), 0);
+	}
 	worker_fixture_destroy(worker);
 }

@@ -112,26 +112,34 @@ Test(client_table, gives_a_process_its_own_row_again_when_it_is_full)
 	for (int i = 1; i < FIXTURE_CLIENTS; i++) {
 		(void)worker_fixture_seat(worker, 1, 0, &rows[i]);
 	}
-	cr_assert_eq(client_table_reseat(control, 0, 1, &peer, 0, &row),
-	    FULL, "its worker lives");
+	cr_assert_eq(client_table_reseat(control, 0, 1, &peer, 0, holder,
+	    secret, &row), FULL, "its worker lives");
 	worker_fixture_kill_worker(worker, 1);
-	cr_assert_eq(client_table_reseat(control, 0, 1, &someone, 0, &row),
-	    FULL);
-	cr_assert_eq(client_table_reseat(control, 0, 1, &other, 0, &row),
-	    FULL);
-	cr_assert_eq(client_table_reseat(control, 0, 1, &peer, 1, &row),
-	    FULL, "of another pool");
+	cr_assert_eq(client_table_reseat(control, 0, 1, &someone, 0, holder,
+	    secret, &row), FULL);
+	cr_assert_eq(client_table_reseat(control, 0, 1, &other, 0, holder,
+	    secret, &row), FULL);
+	cr_assert_eq(client_table_reseat(control, 0, 1, &peer, 1, holder,
+	    secret, &row), FULL, "of another pool");
+	cr_assert_eq(client_table_reseat(control, 0, 1, &peer, 0, holder,
+	    secret + 1, &row), FULL, "it does not know the secret");
+	cr_assert_eq(client_table_reseat(control, 0, 1, &peer, 0,
+	    holder_of_row(control, rows[1]), secret, &row), FULL,
+	    "another's row");
+	cr_assert_eq(client_table_reseat(control, 0, 1, &peer, 0, 0, 0, &row),
+	    FULL, "it was nobody");
 	rows[0]->started++;
-	cr_assert_eq(client_table_reseat(control, 0, 1, &peer, 0, &row),
-	    FULL, "of an earlier process of that pid");
+	cr_assert_eq(client_table_reseat(control, 0, 1, &peer, 0, holder,
+	    secret, &row), FULL, "of an earlier process of that pid");
 	rows[0]->started--;
-	cr_assert_eq(client_table_reseat(control, 0, 1, &peer, 0, &row), OK);
+	cr_assert_eq(client_table_reseat(control, 0, 1, &peer, 0, holder,
+	    secret, &row), OK);
 	cr_assert_eq(row, rows[0]);
 	cr_assert_eq(holder_of_row(control, row), holder);
 	cr_assert_eq(row->secret, secret);
 	cr_assert_eq(client_table_count(control), 1);
-	cr_assert_eq(client_table_reseat(control, 0, 1, &peer, 0, &row),
-	    FULL, "it has it");
+	cr_assert_eq(client_table_reseat(control, 0, 1, &peer, 0, holder,
+	    secret, &row), FULL, "it has it");
 	worker_fixture_kill_client(pid);
 	worker_fixture_destroy(worker);
 }

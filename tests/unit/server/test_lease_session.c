@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "origin_record.h"
+#include "orphan.h"
+#include "session.h"
 #include "wired_fixture.h"
 
 static int client;
@@ -175,6 +178,68 @@ Test(lease_session, lets_a_connection_lead_so_many_and_no_more)
 	wired_ask(client, &(struct wired_ask){ .id = 100, .key = "k0" });
 	wired_expect(client, LEAD, &answer);
 	wired_hang_up(other);
+	leave_nothing();
+}
+
+static void
+wait_ms(uint64_t ms)
+{
+	uint64_t until_ms = clock_boot_now().ms + ms;
+
+	while (clock_boot_now().ms <= until_ms) {
+		wired_turn();
+	}
+}
+
+Test(lease_session, forgets_leases_whose_time_is_over)
+{
+	struct wired_answer answer;
+	char key[16];
+
+	for (uint64_t i = 0; i < ASK_LEADS_MAX; i++) {
+		(void)snprintf(key, sizeof(key), "k%u", (unsigned)i);
+		wired_ask(client, &(struct wired_ask){ .id = i, .key = key,
+		    .lease_ms = i < 2 ? 60000 : 20 });
+		wired_expect(client, LEAD, &answer);
+	}
+	wait_ms(20);
+	wired_ask(client, &(struct wired_ask){ .id = 100, .key = "more" });
+	wired_expect(client, LEAD, &answer);
+	cr_assert_eq(LIST_FIRST(&wired_worker(0)->connections)->session->
+	    leases.leads, 3);
+	orphans_sweep_held(wired_worker(0), clock_boot_now());
+	leave_nothing();
+}
+
+Test(lease_session, forgets_permits_that_are_overdue)
+{
+	struct origin *origin = &wired_worker(0)->origins[0];
+	struct lease_session *session = &LIST_FIRST(&wired_worker(0)->
+	    connections)->session->leases;
+	struct wired_answer answer;
+	unsigned events;
+
+	origin->record->config.limiter.permit_ms = 1;
+	for (uint64_t i = 0; i < 6 * ASK_LEADS_MAX; i++) {
+		wired_ask(client, &(struct wired_ask){ .id = i,
+		    .origin = "db" });
+		wired_expect(client, OK, &answer);
+		wait_ms(1);
+		cr_assert(origin_sweep(origin, clock_boot_now(), &events));
+	}
+	cr_assert_leq(session->led_count, 2 * ASK_LEADS_MAX);
+	leave_nothing();
+}
+
+Test(lease_session, cuts_the_time_of_a_lease)
+{
+	struct wired_answer answer;
+
+	wired_ask(client, &(struct wired_ask){ .id = 1, .key = "k",
+	    .lease_ms = UINT32_MAX });
+	wired_expect(client, LEAD, &answer);
+	cr_assert_leq(answer.lease.left_ms, WIRE_LEASE_MAX_MS);
+	cr_assert_gt(answer.lease.left_ms, WIRE_LEASE_MAX_MS / 2);
 	leave_nothing();
 }
 

@@ -138,6 +138,7 @@ Test(memory_budget, is_the_sum_of_its_parts)
 	cr_assert_eq(budget.start_bytes, budget.segment_bytes[0] +
 	    budget.segment_bytes[1] + budget.private_bytes[0] +
 	    budget.private_bytes[1] + budget.control_bytes +
+	    budget.permits_bytes +
 	    budget.page_table_bytes + budget.process_bytes);
 	cr_assert_eq(budget.ring_bytes, 100u * 65536);
 	/* 2 MiB for each GiB that a client maps. */

@@ -78,6 +78,29 @@ Test(request_parse, a_hello_has_exactly_its_name)
 	cr_assert_not(request_parse_hello(body, 22, &hello));
 	cr_assert_not(request_parse_hello(body, 24, &hello));
 	cr_assert_not(request_parse_hello(body, 15, &hello));
+	cr_assert_eq(hello.holder, 0);
+}
+
+Test(request_parse, a_hello_may_say_who_came_before)
+{
+	uint8_t body[64] = { 0 };
+	struct request_hello hello;
+
+	wire_put_u32(body, FRAME_VERSION);
+	wire_put_u16(body + 8, 7);
+	wire_put_u16(body + 10, 1);
+	wire_put_u64(body + 16, 77);
+	wire_put_u64(body + 24, 99);
+	memcpy(body + 32, "default", 7);
+	cr_assert(request_parse_hello(body, 39, &hello));
+	cr_assert_eq(memcmp(hello.name, "default", 7), 0);
+	cr_assert_eq(hello.holder, 77);
+	cr_assert_eq(hello.secret, 99);
+	cr_assert_not(request_parse_hello(body, 38, &hello));
+	cr_assert_not(request_parse_hello(body, 31, &hello));
+	cr_assert_not(request_parse_hello(body, 23, &hello));
+	wire_put_u16(body + 10, 2);
+	cr_assert_not(request_parse_hello(body, 39, &hello));
 }
 
 Test(request_parse, a_time_to_live_never_overflows)

@@ -111,6 +111,15 @@ Test(supervisor_origin, there_is_room_for_what_was_made_and_for_more_calls)
 	cr_assert_not(supervisor_origins_fit(&sup, &wanted.config));
 	read_config(&wanted, "origin web { limit = 10\nqueue = 101 }");
 	cr_assert_not(supervisor_origins_fit(&sup, &wanted.config));
+	read_config(&wanted, "origin web { limit = 1024\nqueue = 100\n"
+	    "upload_share = 25 }");
+	cr_assert(supervisor_origins_fit(&sup, &wanted.config));
+	read_config(&wanted, "origin web { limit = 10\nqueue = 100\n"
+	    "upload_share = 26 }");
+	cr_assert_not(supervisor_origins_fit(&sup, &wanted.config));
+	read_config(&wanted, "origin web { limit = 10\nqueue = 50\n"
+	    "upload_share = 50 }");
+	cr_assert(supervisor_origins_fit(&sup, &wanted.config));
 	/* One that is new needs a restart anyway. */
 	read_config(&wanted, "origin new { limit = 2000 }");
 	cr_assert(supervisor_origins_fit(&sup, &wanted.config));

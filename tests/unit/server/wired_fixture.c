@@ -25,6 +25,7 @@
 static struct segment segment;
 static struct heritage heritages[WIRED_WORKERS];
 static struct worker workers[WIRED_WORKERS];
+static bool dead[WIRED_WORKERS];
 
 static void
 bell_rang(void *arg, unsigned events)
@@ -97,6 +98,7 @@ wired_create(const struct origin_config *config)
 	}
 	for (uint32_t i = 0; i < WIRED_WORKERS; i++) {
 		open_worker(i);
+		dead[i] = false;
 	}
 }
 
@@ -115,8 +117,16 @@ close_worker(struct worker *worker)
 void
 wired_destroy(void)
 {
+	/* The dead last: what they had is others' by then. */
 	for (uint32_t i = 0; i < WIRED_WORKERS; i++) {
-		close_worker(&workers[i]);
+		if (!dead[i]) {
+			close_worker(&workers[i]);
+		}
+	}
+	for (uint32_t i = 0; i < WIRED_WORKERS; i++) {
+		if (dead[i]) {
+			close_worker(&workers[i]);
+		}
 	}
 	for (uint32_t i = 0; i < WIRED_WORKERS; i++) {
 		(void)close(heritages[0].wake_fds[i]);
@@ -129,6 +139,16 @@ struct worker *
 wired_worker(uint32_t number)
 {
 	return &workers[number];
+}
+
+void
+wired_kill(uint32_t number)
+{
+	dead[number] = true;
+	/* Release, as the supervisor does it: it is dead for all. */
+	(void)atomic_fetch_add_explicit(
+	    &heritages[0].control->processes[number].incarnation, 1,
+	    memory_order_release);
 }
 
 static void
@@ -177,10 +197,12 @@ wired_turn(void)
 	for (unsigned i = 0; more && i < TURNS_MAX; i++) {
 		more = false;
 		for (uint32_t w = 0; w < WIRED_WORKERS; w++) {
-			turn_once(&workers[w]);
+			if (!dead[w]) {
+				turn_once(&workers[w]);
+			}
 		}
 		for (uint32_t w = 0; w < WIRED_WORKERS; w++) {
-			more = more || has_more(&workers[w]);
+			more = more || (!dead[w] && has_more(&workers[w]));
 		}
 	}
 }
@@ -364,37 +386,4 @@ wired_end(int fd, enum frame_type type, const char *key,
 		at += sizeof(value);
 	}
 	wired_send(fd, type, 1000000 + type, body, at);
-}
-
-struct wired_flights
-wired_flights(void)
-{
-	const struct pool *pool = &heritages[0].pools[0];
-	struct wired_flights sum = { 0 };
-
-	for (uint32_t s = 0; s < pool->g.shard_count; s++) {
-		struct flight_table table = pool_flights(pool, s);
-
-		sum.used += table.state->used;
-		for (uint32_t i = 1; i <= table.capacity; i++) {
-			const struct flight *flight = &table.flights[i];
-
-			sum.waiters += flight->state != FLIGHT_FREE ?
-			    flight->waiters : 0;
-			sum.leading += flight->state == FLIGHT_LEADING;
-		}
-		cr_assert_eq(flight_verify(&table), 0);
-	}
-	return sum;
-}
-
-struct origin_view
-wired_origin(void)
-{
-	struct origin *origin = &workers[0].origins[0];
-	struct origin_view view;
-
-	cr_assert_eq(origin_verify(origin, clock_boot_now()), 0);
-	cr_assert_eq(origin_look(origin, clock_boot_now(), &view), OK);
-	return view;
 }

@@ -44,6 +44,12 @@ void	wired_destroy(void);
 
 struct worker *wired_worker(uint32_t number);
 
+/*
+ * It does nothing any more, and the others know that it is dead.  What it
+ * wrote before, the clients can still read.
+ */
+void	wired_kill(uint32_t number);
+
 /* A client of that worker that has said HELLO; *holder may be NULL. */
 int	wired_connect(uint32_t worker, uint64_t *holder);
 /* Its end, as the worker sees it. */
