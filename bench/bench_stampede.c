@@ -5,12 +5,15 @@
  * slowest wait, and how long after the end of the computation do waiters go
  * on?  Computations are counted by the origin, in memory that all share.
  */
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +39,8 @@ struct shared {
 	_Atomic uint64_t slowest_ns;
 	_Atomic uint64_t computed_ns;	/* when the computation ended */
 	_Atomic uint64_t returned_ns[WAITERS];
+	pthread_barrier_t all_returned;	/* of all processes */
+	_Atomic uint32_t woken;		/* of the floor: 1 wakes all */
 };
 
 struct task {
@@ -128,6 +133,15 @@ fetch_all(struct shared *shared, struct weir *weir, unsigned round,
 	}
 }
 
+static void
+note_return(struct task *task)
+{
+	atomic_store_explicit(&task->shared->returned_ns[task->number],
+	    measure_now_ns(), memory_order_relaxed);
+	/* The end of a thread costs more than its wait: not meanwhile. */
+	(void)pthread_barrier_wait(&task->shared->all_returned);
+}
+
 static void *
 fetch_one(void *arg)
 {
@@ -135,15 +149,28 @@ fetch_one(void *arg)
 
 	wait_for_go(task->shared);
 	fetch(task->shared, task->weir, task->key);
-	atomic_store_explicit(&task->shared->returned_ns[task->number],
-	    measure_now_ns(), memory_order_relaxed);
+	note_return(task);
 	return NULL;
 }
 
-/* So many threads over one handle. */
+/* The floor: all sleep on one word, and one system call wakes them. */
+static void *
+sleep_on_word(void *arg)
+{
+	struct task *task = arg;
+	_Atomic uint32_t *word = &task->shared->woken;
+
+	add(&task->shared->ready);
+	while (get(word) == 0) {
+		(void)syscall(SYS_futex, word, FUTEX_WAIT, 0, NULL, NULL, 0);
+	}
+	note_return(task);
+	return NULL;
+}
+
 static void
-fetch_together(struct shared *shared, struct weir *weir, unsigned round,
-    unsigned number)
+run_threads(struct shared *shared, struct weir *weir, unsigned round,
+    unsigned number, void *(*fn)(void *task))
 {
 	struct task tasks[WAIT_THREADS];
 	pthread_t threads[WAIT_THREADS];
@@ -153,14 +180,49 @@ fetch_together(struct shared *shared, struct weir *weir, unsigned round,
 	for (unsigned i = 0; i < WAIT_THREADS; i++) {
 		tasks[i] = (struct task){ shared, weir, key,
 		    number * WAIT_THREADS + i };
-		if (pthread_create(&threads[i], NULL, fetch_one,
-		    &tasks[i]) != 0) {
+		if (pthread_create(&threads[i], NULL, fn, &tasks[i]) != 0) {
 			abort();	/* the parent sees it */
 		}
 	}
 	for (unsigned i = 0; i < WAIT_THREADS; i++) {
 		(void)pthread_join(threads[i], NULL);
 	}
+}
+
+/* So many threads over one handle. */
+static void
+fetch_together(struct shared *shared, struct weir *weir, unsigned round,
+    unsigned number)
+{
+	run_threads(shared, weir, round, number, fetch_one);
+}
+
+static void
+sleep_together(struct shared *shared, struct weir *weir, unsigned round,
+    unsigned number)
+{
+	run_threads(shared, weir, round, number, sleep_on_word);
+}
+
+static void
+init_barrier(pthread_barrier_t *barrier)
+{
+	pthread_barrierattr_t attr;
+
+	(void)pthread_barrierattr_init(&attr);
+	(void)pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	(void)pthread_barrier_init(barrier, &attr, WAITERS);
+	(void)pthread_barrierattr_destroy(&attr);
+}
+
+static void
+wake_sleepers(struct shared *shared)
+{
+	atomic_store_explicit(&shared->computed_ns, measure_now_ns(),
+	    memory_order_relaxed);
+	add(&shared->woken);
+	(void)syscall(SYS_futex, &shared->woken, FUTEX_WAKE, INT_MAX, NULL,
+	    NULL, 0);
 }
 
 typedef void (crowd_fn)(struct shared *shared, struct weir *weir,
@@ -174,6 +236,7 @@ run_crowd(const struct bench *b, const struct live *l, struct shared *shared,
 	bool fine = true;
 
 	memset(shared, 0, sizeof(*shared));
+	init_barrier(&shared->all_returned);
 	for (unsigned i = 0; i < processes; i++) {
 		pids[i] = fork();
 		if (pids[i] == 0) {
@@ -192,6 +255,10 @@ run_crowd(const struct bench *b, const struct live *l, struct shared *shared,
 		pause_us(500);
 		/* Somebody may have ended before it was ready. */
 		fine = i < START_TRIES;
+	}
+	if (fn == sleep_together) {
+		pause_us(COMPUTE_MS * 1000);	/* all sleep by then */
+		wake_sleepers(shared);
 	}
 	atomic_store_explicit(&shared->go, 1, memory_order_release);
 	for (unsigned i = 0; i < processes; i++) {
@@ -230,6 +297,32 @@ measure_stampede(struct bench *b, const struct live *l,
 	bench_add_bar(b, "longest_wait_ms", measure_median(slowest, rounds));
 }
 
+/* The median of one round; a row of it. */
+static double
+measure_round(struct bench *b, const struct live *l, struct shared *shared,
+    unsigned round, const char *what, crowd_fn *fn)
+{
+	double extra[WAITERS], longest = 0, median;
+	uint64_t end;
+
+	run_crowd(b, l, shared, WAIT_PROCESSES, WAITERS, round, fn);
+	end = atomic_load_explicit(&shared->computed_ns,
+	    memory_order_relaxed);
+	for (unsigned n = 0; n < WAITERS; n++) {
+		extra[n] = ((double)atomic_load_explicit(
+		    &shared->returned_ns[n], memory_order_relaxed) -
+		    (double)end) / 1e6;
+		longest = extra[n] > longest ? extra[n] : longest;
+	}
+	median = measure_median(extra, WAITERS);
+	bench_begin_row(b);
+	bench_add_text(b, "round", "%s, %u", what, round + 1);
+	bench_add_number(b, "computes", get(&shared->computes));
+	bench_add_number(b, "median_extra_ms", median);
+	bench_add_number(b, "longest_extra_ms", longest);
+	return median;
+}
+
 static void
 measure_waiters(struct bench *b, const struct live *l,
     struct shared *shared, unsigned rounds)
@@ -237,25 +330,10 @@ measure_waiters(struct bench *b, const struct live *l,
 	double medians[ROUNDS_MAX];
 
 	for (unsigned i = 0; i < rounds; i++) {
-		double extra[WAITERS], longest = 0;
-		uint64_t end;
-
-		run_crowd(b, l, shared, WAIT_PROCESSES, WAITERS, i,
-		    fetch_together);
-		end = atomic_load_explicit(&shared->computed_ns,
-		    memory_order_relaxed);
-		for (unsigned n = 0; n < WAITERS; n++) {
-			extra[n] = ((double)atomic_load_explicit(
-			    &shared->returned_ns[n], memory_order_relaxed) -
-			    (double)end) / 1e6;
-			longest = extra[n] > longest ? extra[n] : longest;
-		}
-		medians[i] = measure_median(extra, WAITERS);
-		bench_begin_row(b);
-		bench_add_text(b, "round", "200 waiters, one key, %u", i + 1);
-		bench_add_number(b, "computes", get(&shared->computes));
-		bench_add_number(b, "median_extra_ms", medians[i]);
-		bench_add_number(b, "longest_extra_ms", longest);
+		(void)measure_round(b, l, shared, i, "floor: 200 threads "
+		    "woken by one system call", sleep_together);
+		medians[i] = measure_round(b, l, shared, i,
+		    "200 waiters, one key", fetch_together);
 	}
 	bench_add_bar(b, "median_extra_wait_200_waiters_ms",
 	    measure_median(medians, rounds));
