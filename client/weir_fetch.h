@@ -50,7 +50,8 @@ struct weir_fetch_options {
 	unsigned	sliding;	/* 1: a hit renews the ttl */
 	const struct weir_tag *tags;
 	unsigned	tag_count;
-	uint32_t	lease_ms;	/* longest computation; 0: 30,000 */
+	/* longest computation; 0: 30,000; at most 3,600,000 */
+	uint32_t	lease_ms;
 	uint32_t	wait_ms;	/* longest wait; 0: 40,000 */
 	uint32_t	back_off_ms;	/* after a failure; 0: 100, doubling */
 	unsigned	no_wait;	/* 1: WEIR_BUSY instead of a wait */
@@ -154,7 +155,10 @@ int	weir_permit_acquire(struct weir *handle,
     const struct weir_origin *origin, uint32_t wait_ms,
     struct weir_permit *permit);
 
-/* WEIR_OK; WEIR_LEASE_LOST: it was overdue, and its outcome counts nothing. */
+/*
+ * WEIR_OK; WEIR_LEASE_LOST: it was overdue, and its outcome counts nothing;
+ * WEIR_INVALID: the outcome is none, and the permit is yours yet.
+ */
 int	weir_permit_release(struct weir *handle, struct weir_permit *permit,
     enum weir_outcome outcome);
 
@@ -192,7 +196,10 @@ int	weir_lease_fill(struct weir *handle, struct weir_lease *lease,
     const void *key, size_t key_length, const void *value, size_t length,
     const struct weir_set_options *options, uint64_t *version);
 
-/* Tell all who wait that it failed, with that code. */
+/*
+ * Tell all who wait that it failed, with that code.  WEIR_INVALID: the outcome
+ * is none, WEIR_KEY_INVALID: nor is the key; then the lease is yours yet.
+ */
 int	weir_lease_fail(struct weir *handle, struct weir_lease *lease,
     const void *key, size_t key_length, enum weir_outcome outcome, int code,
     uint32_t back_off_ms);

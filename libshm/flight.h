@@ -35,7 +35,8 @@
  *
  * Leader's process dies: flight_sweep() offers the flight to a worker with
  * waiters, or frees it.  A worker dies: its bit goes, its clients' flights
- * stay theirs.  A worker dies under the lock: recovery calls
+ * stay theirs, but for those that they were never told of: flight_keep_known()
+ * when they claim.  A worker dies under the lock: recovery calls
  * flight_rebuild(), which makes lists and counts from the records; a flight
  * that was being filled (the link may be there or not) ends, and its waiters
  * look again.

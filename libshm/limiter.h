@@ -54,8 +54,9 @@
  *			place's: a granted place whose permit is not its own
  *			is freed.
  *	collect		the place's owner only: the permit is the owner's,
- *			who may not know it: it ends with its owner or when it
- *			is overdue.
+ *			who may not know it: it ends with its owner, when he
+ *			says what he knows of (origin_held.h), or when it is
+ *			overdue.
  * Death of an owner or of a place's worker: limiter_sweep() frees its slots,
  * with a granted place its permit.  A permit lives on without the worker it
  * came through: its owner may be a client that has come to another.

@@ -29,8 +29,19 @@ Test(encode_lease, claim_and_abandon_are_the_frozen_bytes)
 		.number = { UINT64_C(4294967299),
 		    UINT64_C(0x0123456789abcdef) },
 	};
+	const struct wire_hold held[2] = {
+		{ given.permit, given.token },
+		{ { 0, WIRE_PERMIT_UPLOAD | 1, 7 }, 0 },
+	};
+	uint8_t bytes[2 * WIRE_HOLD_BYTES];
 
 	vector_expect_request("claim", &request, 13, 0);
+	for (int i = 0; i < 2; i++) {
+		wire_hold_encode(bytes + i * WIRE_HOLD_BYTES, &held[i]);
+	}
+	request.value = bytes;
+	request.value_length = sizeof(bytes);
+	vector_expect_request("claim_listed", &request, 13, 0);
 	vector_expect_answer("claim_answer", FRAME_CLAIM, 13, OK, "", 0);
 	vector_expect_answer("claim_refused", FRAME_CLAIM, 13, MISS,
 	    "no such holder", 14);

@@ -354,3 +354,21 @@ Test(fetch, dup_gives_memory_with_a_zero_behind_or_none)
 	cr_assert_eq(fetch_dup("", &copy, &source), WEIR_KEY_INVALID);
 	cr_assert_null(copy);
 }
+
+Test(fetch, an_outcome_that_is_none_counts_as_a_failure)
+{
+	struct source source = fetch_source("value");
+	unsigned before = fake_lease_count(&fetch_daemon, FRAME_FAIL);
+	struct fake_asked asked = { .type = FRAME_PING };
+
+	source.result = WEIR_FAILED;
+	source.said.outcome = (enum weir_outcome)9;
+	cr_assert_eq(fetch_k(NULL, &source), WEIR_FAILED);
+	cr_assert_eq(fake_lease_count(&fetch_daemon, FRAME_FAIL), before + 1,
+	    "those who wait are told");
+	for (unsigned i = 0; i < fetch_daemon.lease.asked_count; i++) {
+		asked = fake_lease_asked(&fetch_daemon, i);
+	}
+	cr_assert_eq(asked.type, FRAME_FAIL);
+	cr_assert_eq(asked.end.outcome, WEIR_FAILURE);
+}

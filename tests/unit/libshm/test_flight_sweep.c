@@ -240,3 +240,59 @@ Test(flight_sweep, verify_sees_what_a_record_cannot_be)
 	fixture_table.state->free_list = 0;
 	cr_expect_neq(flight_verify(&fixture_table), 0);
 }
+
+struct handed {
+	uint64_t	known;		/* one token */
+	uint64_t	told;
+	unsigned	over;
+	unsigned	calls;
+};
+
+static bool
+knows(void *arg, uint64_t token)
+{
+	const struct handed *handed = arg;
+
+	return token == handed->known;
+}
+
+static void
+was_handed(void *arg, uint32_t index, uint64_t hash, uint64_t tell, bool over)
+{
+	struct handed *handed = arg;
+
+	(void)index;
+	(void)hash;
+	handed->told |= tell;
+	handed->over += over;
+	handed->calls++;
+}
+
+Test(flight_sweep, what_a_leader_was_never_told_of_goes_to_others)
+{
+	struct flight_ticket known, lost, other;
+	struct handed handed = { 0 };
+	unsigned over;
+
+	fixture_begin();
+	known = fixture_lead(1, 9);
+	lost = fixture_lead(2, 9);
+	(void)fixture_wait(2, 10, 3);
+	(void)fixture_lead(3, 9);
+	other = fixture_lead(4, 11);
+	handed.known = known.token;
+	flight_keep_known(&fixture_table, 9, 3, knows, &handed, fixture_now,
+	    was_handed, &handed);
+	cr_expect_eq(handed.calls, 2);
+	cr_expect_eq(handed.over, 1, "nobody waited for the third");
+	cr_expect_eq(handed.told, 1 << 3);
+	cr_expect_eq(fixture_table.flights[known.index].state,
+	    FLIGHT_LEADING);
+	cr_expect_eq(fixture_table.flights[other.index].state,
+	    FLIGHT_LEADING);
+	cr_expect_eq(fixture_table.flights[lost.index].state, FLIGHT_OFFERED);
+	cr_expect_eq(fixture_end(2, 9, lost.token, FLIGHT_FILLED),
+	    UINT64_MAX, "it ends nothing any more");
+	cr_expect_eq(fixture_sweep(0, &over), 0);
+	EXPECT_FLIGHTS_SOUND();
+}
