@@ -104,6 +104,17 @@ fake_lease_wait_held(struct fake_daemon *daemon, unsigned count)
 	    "%u of %u held", daemon->lease.held_count, count);
 }
 
+unsigned
+fake_lease_asked_count(struct fake_daemon *daemon)
+{
+	unsigned count;
+
+	pthread_mutex_lock(&daemon->lease.lock);
+	count = daemon->lease.asked_count;
+	pthread_mutex_unlock(&daemon->lease.lock);
+	return count;
+}
+
 struct fake_asked
 fake_lease_asked(struct fake_daemon *daemon, unsigned number)
 {

@@ -96,6 +96,9 @@ void	fake_lease_delay_claims(struct fake_daemon *daemon, unsigned busy,
 /* Waits until so many were asked, and copies the last of them. */
 void	fake_lease_wait(struct fake_daemon *daemon, unsigned count,
     struct fake_asked *last);
+/* How many were asked so far. */
+unsigned fake_lease_asked_count(struct fake_daemon *daemon);
+
 /* The one of that number, from 0, which was asked already. */
 struct fake_asked fake_lease_asked(struct fake_daemon *daemon,
     unsigned number);

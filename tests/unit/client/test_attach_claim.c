@@ -42,7 +42,7 @@ last_claim(void)
 {
 	struct fake_asked asked = { .lists = false };
 
-	for (unsigned i = 0; i < fake.lease.asked_count; i++) {
+	for (unsigned i = 0; i < fake_lease_asked_count(&fake); i++) {
 		if (fake_lease_asked(&fake, i).type == FRAME_CLAIM) {
 			asked = fake_lease_asked(&fake, i);
 		}

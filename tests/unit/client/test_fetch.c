@@ -29,7 +29,7 @@ Test(fetch, the_first_computes_and_the_second_hits)
 	fetch_expect(5, WEIR_FROM_HIT, WEIR_OK, WEIR_OK);
 	cr_assert_str_eq(fetch_buffer, "value");
 	cr_assert_eq(source.calls, 1);
-	cr_assert_eq(fetch_daemon.lease.asked_count, 2);
+	cr_assert_eq(fake_lease_asked_count(&fetch_daemon), 2);
 	cr_assert_eq(fake_lease_asked(&fetch_daemon, 0).lease.seen_version, 0);
 }
 
@@ -103,7 +103,7 @@ Test(fetch, a_pool_that_keeps_nothing_does_not_hold_a_fetch_for_ever)
 	cr_assert_eq(fetch_k(NULL, &source), WEIR_OK);
 	cr_assert_eq(fetch_said.source, WEIR_FROM_COMPUTED);
 	cr_assert_neq(fetch_said.stored, WEIR_OK);
-	cr_assert_lt(fetch_daemon.lease.asked_count, FAKE_TOLD_MAX);
+	cr_assert_lt(fake_lease_asked_count(&fetch_daemon), FAKE_TOLD_MAX);
 }
 
 Test(fetch, every_refusal_without_a_value_is_the_result)
@@ -217,7 +217,7 @@ Test(fetch, no_such_thing_is_kept_for_the_negative_ttl)
 	cr_assert_eq(fetch_k(&options, &source), WEIR_MISS);
 	fetch_expect(0, WEIR_FROM_HIT, WEIR_OK, WEIR_OK);
 	cr_assert_eq(source.calls, 1);
-	cr_assert_eq(fetch_daemon.lease.asked_count, 2);
+	cr_assert_eq(fake_lease_asked_count(&fetch_daemon), 2);
 }
 
 Test(fetch, no_such_thing_without_a_negative_ttl_is_not_kept)
@@ -274,7 +274,7 @@ Test(fetch, what_is_filled_and_gone_time_and_again_is_computed_with_a_permit)
 	cr_assert_str_eq(fetch_buffer, "mine");
 	cr_assert_eq(fake_lease_count(&fetch_daemon, FRAME_LEASE), 8);
 	cr_assert_eq(fake_lease_count(&fetch_daemon, FRAME_PERMIT), 1);
-	count = fetch_daemon.lease.asked_count;
+	count = fake_lease_asked_count(&fetch_daemon);
 	cr_assert_eq(fake_lease_asked(&fetch_daemon, count - 1).type,
 	    FRAME_UNCACHEABLE);
 	cr_assert_neq(fake_lease_asked(&fetch_daemon, count -
@@ -366,7 +366,7 @@ Test(fetch, an_outcome_that_is_none_counts_as_a_failure)
 	cr_assert_eq(fetch_k(NULL, &source), WEIR_FAILED);
 	cr_assert_eq(fake_lease_count(&fetch_daemon, FRAME_FAIL), before + 1,
 	    "those who wait are told");
-	for (unsigned i = 0; i < fetch_daemon.lease.asked_count; i++) {
+	for (unsigned i = 0; i < fake_lease_asked_count(&fetch_daemon); i++) {
 		asked = fake_lease_asked(&fetch_daemon, i);
 	}
 	cr_assert_eq(asked.type, FRAME_FAIL);

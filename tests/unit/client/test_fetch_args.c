@@ -30,7 +30,7 @@ Test(fetch_args, keys_of_no_length_or_too_many_bytes_are_invalid)
 		fetch_expect(0, WEIR_FROM_NONE, WEIR_KEY_INVALID, WEIR_OK);
 	}
 	cr_assert_eq(source.calls, 0);
-	cr_assert_eq(fetch_daemon.lease.asked_count, 0);
+	cr_assert_eq(fake_lease_asked_count(&fetch_daemon), 0);
 	cr_assert_eq(weir_fetch(fetch_handle, key, 1024, fetch_buffer, 16,
 	    NULL, fetch_compute_source, &source, &fetch_said), WEIR_OK);
 	cr_assert_eq(source.calls, 1);
@@ -59,7 +59,7 @@ Test(fetch_args, options_without_sense_are_invalid_before_a_call)
 	cr_assert_eq(weir_fetch(fetch_handle, "k", 1, fetch_buffer, 16, NULL,
 	    NULL, NULL, &fetch_said), WEIR_INVALID);
 	cr_assert_eq(source.calls, 0);
-	cr_assert_eq(fetch_daemon.lease.asked_count, 0);
+	cr_assert_eq(fake_lease_asked_count(&fetch_daemon), 0);
 }
 
 Test(fetch_args, without_a_daemon_each_computes_alone_or_is_told)
@@ -99,7 +99,7 @@ Test(fetch_args, a_handle_that_is_turned_off_computes_alone)
 	fetch_expect(4, WEIR_FROM_COMPUTED, WEIR_OK, WEIR_NO_SERVER);
 	weir_close(fetch_handle);
 	fetch_handle = kept;
-	cr_assert_eq(fetch_daemon.lease.asked_count, 0);
+	cr_assert_eq(fake_lease_asked_count(&fetch_daemon), 0);
 }
 
 static void

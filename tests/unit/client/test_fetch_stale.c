@@ -91,7 +91,7 @@ Test(fetch_stale, while_it_is_known_to_be_refreshed_nobody_is_asked)
 	mark_slot(SLOT_REFRESH);
 	cr_assert_eq(fetch_k(&options, &source), WEIR_STALE);
 	fetch_expect(3, WEIR_FROM_STALE, WEIR_STALE, WEIR_OK);
-	cr_assert_eq(fetch_daemon.lease.asked_count, 0);
+	cr_assert_eq(fake_lease_asked_count(&fetch_daemon), 0);
 }
 
 static bool
@@ -100,7 +100,7 @@ is_asked_again(void *argument)
 	struct weir_fetch_options options = grace(60000, 0);
 
 	(void)fetch_k(&options, argument);
-	return fetch_daemon.lease.asked_count > 1;
+	return fake_lease_asked_count(&fetch_daemon) > 1;
 }
 
 Test(fetch_stale, after_a_refusal_nobody_asks_before_its_time)

@@ -76,7 +76,7 @@ Test(fetch_tended, a_key_out_of_use_and_one_with_time_left_are_not)
 	options.refresh_ahead_ms = 5000;
 	cr_assert_eq(fetch_k(&options, &source), WEIR_OK);
 	fetch_expect(3, WEIR_FROM_HIT, WEIR_OK, WEIR_OK);
-	cr_assert_eq(fetch_daemon.lease.asked_count, 0);
+	cr_assert_eq(fake_lease_asked_count(&fetch_daemon), 0);
 }
 
 Test(fetch_tended, a_costly_value_at_its_end_is_refreshed_by_chance)
@@ -120,7 +120,7 @@ Test(fetch_tended, a_refresh_ahead_that_is_refused_is_a_hit)
 	/* After the last one it is asked for again in a minute. */
 	cr_assert_eq(fetch_k(&options, &source), WEIR_OK);
 	fetch_expect(3, WEIR_FROM_HIT, WEIR_OK, WEIR_OK);
-	cr_assert_eq(fetch_daemon.lease.asked_count, 4);
+	cr_assert_eq(fake_lease_asked_count(&fetch_daemon), 4);
 	cr_assert_eq(source.calls, 0);
 }
 
@@ -175,7 +175,7 @@ Test(fetch_tended, a_hit_of_a_sliding_key_renews_its_life)
 	cr_assert_eq(slides(), 1);
 	cr_assert_eq(wire_get_u64(fetch_daemon.slide + 16), 65000);
 	cr_assert_eq(wire_get_u64(fetch_daemon.slide + 24), 60000);
-	cr_assert_eq(fetch_daemon.lease.asked_count, 0);
+	cr_assert_eq(fake_lease_asked_count(&fetch_daemon), 0);
 }
 
 Test(fetch_tended, while_most_of_its_life_is_left_it_is_not_renewed)
@@ -214,7 +214,7 @@ stored_life(const struct weir_fetch_options *options)
 	cr_assert_eq(fetch_k(options, &source), WEIR_OK);
 	cr_assert_eq(fetch_said.stored, WEIR_OK);
 	asked = fake_lease_asked(&fetch_daemon,
-	    fetch_daemon.lease.asked_count - 1);
+	    fake_lease_asked_count(&fetch_daemon) - 1);
 	cr_assert_eq(asked.type, FRAME_FILL);
 	return asked.set;
 }

@@ -242,7 +242,7 @@ Test(lease_steps, what_is_not_started_calls_no_done)
 	    &outcome.permit, NULL, &outcome), WEIR_INVALID);
 	cr_assert_eq(weir_ping(handle), WEIR_OK);
 	cr_assert_eq(outcome.called, 0);
-	cr_assert_eq(fake.lease.asked_count, 0);
+	cr_assert_eq(fake_lease_asked_count(&fake), 0);
 }
 
 Test(lease_steps, an_end_that_is_not_started_leaves_the_lease)

@@ -114,7 +114,7 @@ Test(permit_call, names_that_are_none_are_invalid_and_not_sent)
 	    WEIR_INVALID);
 	cr_assert_str_eq(permit.reason, "");
 	cr_assert_eq(weir_ping(handle), WEIR_OK);
-	cr_assert_eq(fake.lease.asked_count, 0);
+	cr_assert_eq(fake_lease_asked_count(&fake), 0);
 }
 
 Test(permit_call, a_cut_answer_is_corrupt_and_no_permit)
@@ -147,7 +147,7 @@ Test(permit_call, without_a_daemon_or_when_turned_off_there_is_no_server)
 	    WEIR_NO_SERVER);
 	cr_assert_str_eq(permit.reason, "");
 	weir_close(off);
-	cr_assert_eq(fake.lease.asked_count, 0);
+	cr_assert_eq(fake_lease_asked_count(&fake), 0);
 }
 
 Test(permit_call, what_is_held_is_claimed_by_the_next_connection)

@@ -17,6 +17,8 @@
 #define BOB	(FIRST_OWNER + 1)
 /* An owner that ends with the daemon. */
 #define WORKER	(FIRST_OWNER + 500)
+/* In one test. */
+#define LEDGERS_MAX	2
 
 static _Atomic uint32_t closing;
 
@@ -28,6 +30,19 @@ describe(void *arg, uint64_t owner, struct origin_caller *caller)
 	caller->secret = owner * 3;
 	return owner != WORKER;
 }
+
+static struct origin_ledger_entry *made[LEDGERS_MAX];
+static unsigned made_count;
+
+static void
+drop_ledgers(void)
+{
+	while (made_count > 0) {
+		free(made[--made_count]);
+	}
+}
+
+TestSuite(origin_ledger, .fini = drop_ledgers);
 
 static struct origin_ledger
 make_ledger(const struct world *world)
@@ -42,6 +57,8 @@ make_ledger(const struct world *world)
 	ledger.call_count = all - ledger.upload_count;
 	ledger.calls = calloc(all, sizeof(*ledger.calls));
 	cr_assert_not_null(ledger.calls);
+	cr_assert_lt(made_count, LEDGERS_MAX);
+	made[made_count++] = ledger.calls;
 	ledger.uploads = ledger.calls + ledger.call_count;
 	return ledger;
 }
