@@ -79,15 +79,17 @@ demand_fetch(struct swarm_member *member, const struct demand *demand,
 	uint8_t buffer[DEMAND_VALUE_MAX];
 	struct weir_fetched fetched;
 	struct demand_call call;	/* its value is written when needed */
+	int result;
 
 	call.demand = demand;
 	call.prng = &member->prng;
 	call.number = number;
 	call.computes = 0;
 	tally->asked++;
-	switch (weir_fetch(member->weir, key, key_length, buffer,
+	result = weir_fetch(member->weir, key, key_length, buffer,
 	    sizeof(buffer), &demand->options, demand_compute, &call,
-	    &fetched)) {
+	    &fetched);
+	switch (result) {
 	case WEIR_OK:
 	case WEIR_STALE:
 		count_value(demand, &fetched, buffer, number, tally);
@@ -100,6 +102,7 @@ demand_fetch(struct swarm_member *member, const struct demand *demand,
 		break;
 	default:
 		tally->failed++;
+		tally->failed_as = result;
 		break;
 	}
 	tally->last_ns = measure_now_ns();

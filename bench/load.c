@@ -77,6 +77,8 @@ load_begin_row(struct bench *b, const char *scenario,
 	bench_add_number(b, "waited", (double)sum->waited);
 	bench_add_number(b, "refused", (double)sum->refused);
 	bench_add_number(b, "failed", (double)sum->failed);
+	bench_add_text(b, "failed_as", "%s", sum->failed == 0 ? "" :
+	    weir_errname(sum->failed_as));
 	bench_add_number(b, "dropped", (double)sum->dropped);
 	bench_add_histogram(b, &sum->latency, 1000, "us");
 }

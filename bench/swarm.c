@@ -211,6 +211,9 @@ swarm_sum(const struct swarm *swarm, unsigned phase, struct swarm_tally *sum)
 		sum->waited += one->waited;
 		sum->refused += one->refused;
 		sum->failed += one->failed;
+		if (one->failed > 0) {
+			sum->failed_as = one->failed_as;
+		}
 		sum->wrong += one->wrong;
 		sum->dropped += one->dropped;
 		if (one->first_ns != 0 && one->first_ns < sum->first_ns) {

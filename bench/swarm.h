@@ -30,6 +30,7 @@ struct swarm_tally {
 	uint64_t	waited;
 	uint64_t	refused;	/* no value, as the origin is guarded */
 	uint64_t	failed;		/* no value for any other reason */
+	int		failed_as;	/* the last of these */
 	uint64_t	wrong;		/* a value, but another's */
 	uint64_t	dropped;	/* never asked: the member was late */
 	uint64_t	first_ns;	/* when it began and ended */

@@ -38,6 +38,9 @@ note_grant(struct ask *ask, const struct wire_lease_answer *answer,
 	led->lease = ask->lease;
 	led->permit = answer->permit;
 	led->permit_until_ms = ask->ticket.deadline_ms;
+	if (led->has_lease) {
+		ask_session(ask)->leads++;
+	}
 	lease_session_note(ask->conn, led, now);
 	return true;
 }
@@ -87,7 +90,6 @@ ask_stop_leading(struct ask *ask, const struct flight_ending *ending)
 		return;
 	}
 	ask->leads = false;
-	session->leads--;
 	if (ending == NULL) {
 		(void)lease_abandon(pool, &conn->worker->lease_door,
 		    &ask->lease, session->holder, now);
@@ -111,6 +113,18 @@ ask_answer_refusal(struct ask *ask, enum result status, uint32_t reason,
 	send_answer(ask, status, &answer);
 }
 
+static void
+refuse_grant(struct ask *ask, enum result status, const char *text,
+    struct boot_ms now)
+{
+	ask_stop_leading(ask, NULL);
+	if (ask->origin != NULL) {
+		(void)origin_cancel(ask->origin, &ask->ticket,
+		    ask_session(ask)->holder, jitter_random(), now);
+	}
+	ask_refuse_text(ask, status, text);
+}
+
 /* The permit is there, or none is needed. */
 void
 ask_answer_granted(struct ask *ask, struct boot_ms now)
@@ -129,13 +143,12 @@ ask_answer_granted(struct ask *ask, struct boot_ms now)
 		    (ask->ticket.upload ? WIRE_PERMIT_UPLOAD : 0);
 		answer.permit.token = ask->ticket.token;
 	}
+	if (ask->leads && !lease_session_may_hold(ask->conn, now)) {
+		refuse_grant(ask, BUSY, ASK_LEADS_TEXT, now);
+		return;
+	}
 	if (was_granted(status, &answer) && !note_grant(ask, &answer, now)) {
-		ask_stop_leading(ask, NULL);
-		if (ask->origin != NULL) {
-			(void)origin_cancel(ask->origin, &ask->ticket,
-			    ask_session(ask)->holder, jitter_random(), now);
-		}
-		ask_refuse_text(ask, NO_MEMORY, "out of memory");
+		refuse_grant(ask, NO_MEMORY, "out of memory", now);
 		return;
 	}
 	send_answer(ask, status, &answer);

@@ -149,7 +149,6 @@ restart_lease(struct ask *ask, struct boot_ms now)
 	    ask->lease.ticket.token, ask_session(ask)->holder,
 	    ask->want.lease_ms, now) == LEASE_LOST) {
 		ask->leads = false;
-		ask_session(ask)->leads--;
 		return false;
 	}
 	ask->lease.ticket.until_ms = now.ms + ask->want.lease_ms;

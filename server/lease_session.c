@@ -21,20 +21,24 @@ lease_session_begin(struct lease_session *session, uint64_t holder)
 	LIST_INIT(&session->led);
 }
 
+bool
+lease_session_may_hold(struct connection *conn, struct boot_ms now)
+{
+	struct lease_session *session = &conn->session->leases;
+
+	if (session->leads >= ASK_LEADS_MAX) {
+		lease_session_drop_late(conn, now);
+	}
+	return session->leads < ASK_LEADS_MAX;
+}
+
 void
 ask_led(struct ask *ask)
 {
-	struct lease_session *session = ask_session(ask);
-
 	ask->leads = true;
-	session->leads++;
-	if (session->leads > ASK_LEADS_MAX) {
-		lease_session_drop_late(ask->conn, clock_boot_now());
-	}
-	if (session->leads > ASK_LEADS_MAX) {
+	if (!lease_session_may_hold(ask->conn, clock_boot_now())) {
 		ask_stop_leading(ask, NULL);
-		ask_refuse_text(ask, BUSY, "the connection holds as many "
-		    "leases as it may");
+		ask_refuse_text(ask, BUSY, ASK_LEADS_TEXT);
 		return;
 	}
 	ask_permit(ask);

@@ -28,6 +28,7 @@
 #include "protocol.h"
 
 #define ASK_LEADS_MAX	64u	/* of a connection, in their time */
+#define ASK_LEADS_TEXT	"the connection holds as many leases as it may"
 #define ASK_WAITS_MAX	1024u	/* of a connection */
 
 enum ask_state {
@@ -78,7 +79,7 @@ struct lease_session {
 	uint64_t	holder;
 	bool		claimed;	/* an earlier connection's, too */
 	bool		claim_unread;	/* no frame came after it */
-	uint32_t	leads;		/* leases in led, and on the way */
+	uint32_t	leads;		/* leases in led */
 	uint32_t	waits;
 	uint64_t	origins_used;	/* a bit each */
 	struct ask_list	asks;
@@ -115,6 +116,12 @@ void	lease_session_forget(struct connection *conn, struct led *led);
  */
 void	lease_session_note(struct connection *conn, struct led *led,
     struct boot_ms now);
+
+/*
+ * Room for one more lease: those that wait for a place in the queue are
+ * counted as waits, for their time has not begun.
+ */
+bool	lease_session_may_hold(struct connection *conn, struct boot_ms now);
 
 /* Forget leases and permits whose time is over: they are others'. */
 void	lease_session_drop_late(struct connection *conn, struct boot_ms now);

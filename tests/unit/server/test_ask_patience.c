@@ -7,6 +7,7 @@
 #include "ask.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -129,5 +130,50 @@ Test(ask_patience, a_miss_whose_place_was_swept_counts_once)
 	release();
 	wired_expect(second, LEAD, &answer);
 	cr_assert_eq(misses_noted(), 1);
+	close_workers();
+}
+
+static void
+ask_for(uint64_t id, const char *origin)
+{
+	char key[16];
+
+	(void)snprintf(key, sizeof(key), "k%u", (unsigned)id);
+	wired_ask(second, &(struct wired_ask){ .id = id, .key = key,
+	    .origin = origin, .wait_ms = 4000 });
+	wired_turn();
+}
+
+Test(ask_patience, who_waits_for_a_place_holds_no_lease_yet)
+{
+	struct wired_answer answer;
+
+	open_workers(60000);
+	for (uint64_t id = 2; id < 2 + 2 * ASK_LEADS_MAX; id++) {
+		ask_for(id, "db");
+	}
+	wired_expect_silence(second);
+	cr_assert_eq(wired_origin().waiting, 2 * ASK_LEADS_MAX);
+	release();
+	wired_expect(second, LEAD, &answer);
+	cr_assert_eq(answer.frame.id, 2);
+	close_workers();
+}
+
+Test(ask_patience, ends_when_the_place_is_there_and_too_many_leases_are)
+{
+	struct wired_answer answer;
+
+	open_workers(60000);
+	ask_for(2, "db");
+	for (uint64_t id = 3; id < 3 + ASK_LEADS_MAX; id++) {
+		ask_for(id, NULL);
+		wired_expect(second, LEAD, &answer);
+	}
+	release();
+	wired_expect(second, BUSY, &answer);
+	cr_assert_eq(answer.frame.id, 2);
+	cr_assert_eq(wired_origin().in_flight, 0, "its permit is free");
+	cr_assert_eq(wired_flights().leading, ASK_LEADS_MAX);
 	close_workers();
 }
