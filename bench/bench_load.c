@@ -41,8 +41,9 @@ main(int argc, char **argv)
 	    "milliseconds makes late what was due meanwhile. The row with "
 	    "idle work in the place of requests has that too, and nothing "
 	    "of the cache; p99_1m_over_10k has it on both sides: see p50.");
-	bench_add_limit(b, "Steady hits and cost at scale come from "
-	    "processes that spin; how long a sleeping one takes to wake is "
-	    "not in them.");
+	bench_add_limit(b, "Cost at scale comes from processes that spin: "
+	    "how long a sleeping one takes to wake is not in it. It is in "
+	    "steady hits, and most of them; the row with idle work shows "
+	    "how much.");
 	return bench_finish(b);
 }

@@ -104,20 +104,33 @@ lease_is_alone(const struct weir_lease *lease)
  * A value that is not even sent is as one that the daemon cannot store: those
  * who wait compute their own, and the permit goes back.
  */
-static int
-end_unsent(struct weir *handle, struct lane *lane,
-    const struct request *fill, int why)
+static void
+end_unsent(struct weir *handle, struct lane *lane, const void *key,
+    size_t key_length, const struct wire_end *end)
 {
 	struct request request = {
 		.type = FRAME_UNCACHEABLE,
-		.key = fill->key,
-		.key_length = fill->key_length,
-		.end = fill->end,
+		.key = key,
+		.key_length = key_length,
+		.end = *end,
 	};
 	struct answer answer;
 
 	request.end.note_ms = UNSENT_MARK_MS;
 	(void)channel_call(handle, lane, &request, &answer);
+}
+
+int
+lease_fill_refused(struct weir *handle, struct lane *lane,
+    struct weir_lease *lease, const void *key, size_t key_length, int why)
+{
+	struct request request;
+
+	if (why != KEY_INVALID && why != LEASE_LOST &&
+	    lease_make_end(&request, FRAME_UNCACHEABLE, lease, key,
+	    key_length, WEIR_SUCCESS, 0, 0) == LEASE_GIVEN) {
+		end_unsent(handle, lane, key, key_length, &request.end);
+	}
 	return lane_fail_plain(lane, (enum result)why);
 }
 
@@ -129,7 +142,9 @@ lease_fill_request(struct weir *handle, struct lane *lane,
 	int result = channel_call(handle, lane, request, &answer);
 
 	if (!answer.arrived && (result == TOO_LARGE || result == INVALID)) {
-		return end_unsent(handle, lane, request, result);
+		end_unsent(handle, lane, request->key, request->key_length,
+		    &request->end);
+		return lane_fail_plain(lane, (enum result)result);
 	}
 	if (result == OK && answer.length != sizeof(uint64_t)) {
 		return lane_fail(lane, CORRUPT, "the answer makes no sense");
@@ -154,7 +169,8 @@ lease_fill_in(struct weir *handle, struct lane *lane,
 	}
 	if (!lease_make_fill(&request, lease, key, key_length, value, length,
 	    options, &result)) {
-		return lane_fail_plain(lane, result);
+		return lease_fill_refused(handle, lane, lease, key,
+		    key_length, result);
 	}
 	return lease_fill_request(handle, lane, &request, version);
 }
@@ -175,8 +191,8 @@ weir_lease_fill(struct weir *handle, struct weir_lease *lease,
  * what was to be ended is its caller's yet.
  */
 static int
-call_end(struct weir *handle, const struct request *request, bool given,
-    bool *arrived)
+call_end(struct weir *handle, const struct request *request,
+    enum lease_given given, bool *arrived)
 {
 	struct lane *lane = lane_of(handle);
 	struct answer answer = { .arrived = false };
@@ -189,8 +205,9 @@ call_end(struct weir *handle, const struct request *request, bool given,
 	if (request->end.outcome > WEIR_NEUTRAL) {
 		return lane_fail_plain(lane, INVALID);
 	}
-	if (!given) {
-		return WEIR_OK;
+	if (given != LEASE_GIVEN) {
+		return given == LEASE_BARE ? WEIR_OK :
+		    lane_fail_plain(lane, LEASE_LOST);
 	}
 	result = channel_call(handle, lane, request, &answer);
 	*arrived = answer.arrived || (result != INVALID &&
@@ -201,7 +218,7 @@ call_end(struct weir *handle, const struct request *request, bool given,
 static int
 end_lease(struct weir *handle, struct weir_lease *lease,
     const struct weir_lease *before, const struct request *request,
-    bool given)
+    enum lease_given given)
 {
 	bool arrived;
 	int result = call_end(handle, request, given, &arrived);
@@ -219,8 +236,8 @@ weir_lease_fail(struct weir *handle, struct weir_lease *lease,
 {
 	const struct weir_lease before = *lease;
 	struct request request;
-	bool given = lease_make_end(&request, FRAME_FAIL, lease, key,
-	    key_length, outcome, code, back_off_ms);
+	enum lease_given given = lease_make_end(&request, FRAME_FAIL, lease,
+	    key, key_length, outcome, code, back_off_ms);
 
 	return end_lease(handle, lease, &before, &request, given);
 }
@@ -231,8 +248,8 @@ weir_lease_uncacheable(struct weir *handle, struct weir_lease *lease,
 {
 	const struct weir_lease before = *lease;
 	struct request request;
-	bool given = lease_make_end(&request, FRAME_UNCACHEABLE, lease, key,
-	    key_length, WEIR_SUCCESS, 0, for_ms);
+	enum lease_given given = lease_make_end(&request, FRAME_UNCACHEABLE,
+	    lease, key, key_length, WEIR_SUCCESS, 0, for_ms);
 
 	return end_lease(handle, lease, &before, &request, given);
 }
@@ -283,7 +300,7 @@ weir_permit_release(struct weir *handle, struct weir_permit *permit,
 		return lane == NULL ? WEIR_NO_MEMORY :
 		    lane_fail_plain(lane, LEASE_LOST);
 	}
-	result = call_end(handle, &request, true, &arrived);
+	result = call_end(handle, &request, LEASE_GIVEN, &arrived);
 	if (result != OK && !arrived) {
 		*permit = before;
 	}

@@ -40,6 +40,13 @@ int	lease_fill_in(struct weir *handle, struct lane *lane,
 int	lease_fill_request(struct weir *handle, struct lane *lane,
     const struct request *request, uint64_t *version);
 
+/*
+ * A FILL could not even be made: why, which it answers.  The lease is ended,
+ * unless it has no key to end it with, or is none of a flight.
+ */
+int	lease_fill_refused(struct weir *handle, struct lane *lane,
+    struct weir_lease *lease, const void *key, size_t key_length, int why);
+
 /* A lease of no flight: its permit goes back with that outcome. */
 bool	lease_is_alone(const struct weir_lease *lease);
 

@@ -137,7 +137,8 @@ lease_put(const struct wire_lease_answer *answer, int status,
 {
 	put_permit(lease->secret, &answer->permit);
 	lease->secret[SECRET_TOKEN] = answer->token;
-	lease->secret[SECRET_SINCE_MS] = monotonic_ms();
+	lease->secret[SECRET_SINCE_MS] = status == WEIR_LEAD ||
+	    status == WEIR_ALONE ? monotonic_ms() : 0;
 	lease->left_ms = answer->left_ms;
 	lease->retry_after_ms = answer->retry_after_ms;
 	lease->code = answer->code;
@@ -171,6 +172,7 @@ take_end(uint64_t *secret, bool is_lease)
 		end.cost_ms = cost_ms < UINT32_MAX ? (uint32_t)cost_ms :
 		    UINT32_MAX;
 		secret[SECRET_TOKEN] = 0;
+		secret[SECRET_SINCE_MS] = 0;
 	}
 	secret[SECRET_PERMIT] = 0;
 	secret[SECRET_PERMIT_TOKEN] = 0;
@@ -182,26 +184,38 @@ lease_make_fill(struct request *request, struct weir_lease *lease,
     const void *key, size_t key_length, const void *value, size_t length,
     const struct weir_set_options *options, int *result)
 {
-	*result = request_make_set(request, key, key_length, value, length,
-	    options);
+	/* The key first: without one the lease cannot even be given back. */
+	*request = (struct request){
+		.type = FRAME_FILL,
+		.key = key,
+		.key_length = key_length,
+	};
+	*result = (int)request_check(request, NULL);
+	if (*result == OK) {
+		*result = request_make_set(request, key, key_length, value,
+		    length, options);
+	}
+	if (*result == OK) {
+		request->type = FRAME_FILL;
+		*result = (int)request_check(request, NULL);
+	}
 	if (*result == OK && lease->secret[SECRET_TOKEN] == 0) {
 		*result = LEASE_LOST;
 	}
 	if (*result == OK) {
-		request->type = FRAME_FILL;
 		request->end = take_end(lease->secret, true);
 	}
 	return *result == OK;
 }
 
-/* False: nothing was given that could go back. */
-bool
+enum lease_given
 lease_make_end(struct request *request, enum frame_type type,
     struct weir_lease *lease, const void *key, size_t key_length,
     enum weir_outcome outcome, int code, uint32_t note_ms)
 {
-	bool given = lease->secret[SECRET_TOKEN] != 0 ||
-	    lease->secret[SECRET_PERMIT] >> 32 != 0;
+	enum lease_given given = lease->secret[SECRET_TOKEN] != 0 ||
+	    lease->secret[SECRET_PERMIT] >> 32 != 0 ? LEASE_GIVEN :
+	    lease->secret[SECRET_SINCE_MS] != 0 ? LEASE_BARE : LEASE_NONE;
 
 	*request = (struct request){
 		.type = type,

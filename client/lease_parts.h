@@ -32,10 +32,16 @@ void	lease_make_permit(struct request *request,
 bool	lease_make_fill(struct request *request, struct weir_lease *lease,
     const void *key, size_t key_length, const void *value, size_t length,
     const struct weir_set_options *options, int *result);
-/* False: nothing was given that could go back. */
-bool	lease_make_end(struct request *request, enum frame_type type,
+/* What there was to go back. */
+enum lease_given {
+	LEASE_NONE,		/* no lease, or one that was ended */
+	LEASE_BARE,		/* of no flight, no permit: nothing */
+	LEASE_GIVEN,
+};
+enum lease_given lease_make_end(struct request *request, enum frame_type type,
     struct weir_lease *lease, const void *key, size_t key_length,
     enum weir_outcome outcome, int code, uint32_t note_ms);
+/* False: no permit, or one that was released. */
 bool	lease_make_release(struct request *request,
     struct weir_permit *permit, enum weir_outcome outcome);
 

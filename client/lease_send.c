@@ -122,7 +122,8 @@ lease_fill_send(struct weir *handle, struct lane *lane,
 	}
 	if (!lease_make_fill(&request, lease, key, key_length, value, length,
 	    options, &result)) {
-		return lane_fail_plain(lane, (enum result)result);
+		return lease_fill_refused(handle, lane, lease, key,
+		    key_length, result);
 	}
 	result = send_copy(handle, lane, &request);
 	if (result != OK) {

@@ -100,9 +100,11 @@ weir_start_lease_fill(struct weir *handle, struct weir_lease *lease,
 }
 
 static int
-start_end(struct weir *handle, const struct request *request, bool given,
-    weir_done_fn done, void *arg)
+start_end(struct weir *handle, const struct request *request,
+    enum lease_given given, weir_done_fn done, void *arg)
 {
+	/* With nothing to give back, any answer says the same. */
+	static const struct request ping = { .type = FRAME_PING };
 	struct lane *lane = lane_of(handle);
 
 	if (lane == NULL) {
@@ -111,10 +113,11 @@ start_end(struct weir *handle, const struct request *request, bool given,
 	if (request->end.outcome > WEIR_NEUTRAL) {
 		return lane_fail_plain(lane, INVALID);
 	}
-	if (!given) {
+	if (given == LEASE_NONE) {
 		return lane_fail_plain(lane, LEASE_LOST);
 	}
-	return channel_start(handle, lane, request, done, arg);
+	return channel_start(handle, lane, given == LEASE_GIVEN ? request :
+	    &ping, done, arg);
 }
 
 int
@@ -124,8 +127,8 @@ weir_start_lease_fail(struct weir *handle, struct weir_lease *lease,
 {
 	const struct weir_lease before = *lease;
 	struct request request;
-	bool given = lease_make_end(&request, FRAME_FAIL, lease, key,
-	    key_length, outcome, code, back_off_ms);
+	enum lease_given given = lease_make_end(&request, FRAME_FAIL, lease,
+	    key, key_length, outcome, code, back_off_ms);
 
 	return put_back(lease, &before, start_end(handle, &request, given,
 	    done, arg));
@@ -138,8 +141,8 @@ weir_start_lease_uncacheable(struct weir *handle, struct weir_lease *lease,
 {
 	const struct weir_lease before = *lease;
 	struct request request;
-	bool given = lease_make_end(&request, FRAME_UNCACHEABLE, lease, key,
-	    key_length, WEIR_SUCCESS, 0, for_ms);
+	enum lease_given given = lease_make_end(&request, FRAME_UNCACHEABLE,
+	    lease, key, key_length, WEIR_SUCCESS, 0, for_ms);
 
 	return put_back(lease, &before, start_end(handle, &request, given,
 	    done, arg));
@@ -173,7 +176,8 @@ weir_start_permit_release(struct weir *handle, struct weir_permit *permit,
 	const struct weir_permit before = *permit;
 	struct request request;
 	bool given = lease_make_release(&request, permit, outcome);
-	int result = start_end(handle, &request, given, done, arg);
+	int result = start_end(handle, &request, given ? LEASE_GIVEN :
+	    LEASE_NONE, done, arg);
 
 	if (result != OK) {
 		*permit = before;

@@ -190,7 +190,8 @@ int	weir_lease(struct weir *handle, const void *key, size_t key_length,
 /*
  * Store the value and let all who wait have it.  WEIR_OK; WEIR_LEASE_LOST: too
  * late, another computes it; WEIR_CHANGED: the key was written meanwhile, and
- * this value is yours alone; and the results of weir_set().
+ * this value is yours alone; and the results of weir_set().  All of them end
+ * the lease, but for WEIR_KEY_INVALID.
  */
 int	weir_lease_fill(struct weir *handle, struct weir_lease *lease,
     const void *key, size_t key_length, const void *value, size_t length,
@@ -199,6 +200,7 @@ int	weir_lease_fill(struct weir *handle, struct weir_lease *lease,
 /*
  * Tell all who wait that it failed, with that code.  WEIR_INVALID: the outcome
  * is none, WEIR_KEY_INVALID: nor is the key; then the lease is yours yet.
+ * WEIR_LEASE_LOST: it was late, or ended before.
  */
 int	weir_lease_fail(struct weir *handle, struct weir_lease *lease,
     const void *key, size_t key_length, enum weir_outcome outcome, int code,
