@@ -38,9 +38,10 @@ main(int argc, char **argv)
 	bench_add_limit(b, "Clients, daemon and origin share the cores: "
 	    "latencies have their share of each other's work.");
 	bench_add_limit(b, "A virtual machine that is stopped for "
-	    "milliseconds makes late what was due meanwhile. The row with "
-	    "idle work in the place of requests has that too, and nothing "
-	    "of the cache; p99_1m_over_10k has it on both sides: see p50.");
+	    "milliseconds makes late what was due meanwhile: p99 is over "
+	    "all, median_p99 the median over windows, of which most have no "
+	    "stop. The row with idle work in the place of requests has the "
+	    "stops too, and nothing of the cache.");
 	bench_add_limit(b, "Cost at scale comes from processes that spin: "
 	    "how long a sleeping one takes to wake is not in it. It is in "
 	    "steady hits, and most of them; the row with idle work shows "

@@ -6,6 +6,8 @@
  */
 #include "load.h"
 
+#include <sys/mman.h>
+
 #define NORMAL_KEYS	200u
 #define NORMAL_PREFIX	"normal"
 #define NORMAL_PER_S	500u
@@ -23,10 +25,15 @@
 /* A request that no client was free for. */
 #define DROP_NS		(200 * LOAD_NS_PER_MS)
 
+/* Of all three phases. */
+#define NORMAL_COUNT	((2 * SPAN_S + BETWEEN_S) * NORMAL_PER_S)
+
 /* Phases of the normal clients. */
 enum { ALONE, BETWEEN, BESIDE };
 
 struct stage {
+	/* Of each normal request; shared, written by who asks. */
+	uint64_t	*latency_ns;
 	struct demand	normal;
 	struct demand	flood;
 	struct demand_pace normal_pace;
@@ -49,6 +56,8 @@ ask_normal(struct swarm_member *member)
 
 		demand_fetch(member, &stage->normal, key, length, number,
 		    intended, tally);
+		stage->latency_ns[(intended - start) * NORMAL_PER_S /
+		    LOAD_NS_PER_S] = tally->last_ns - intended;
 	}
 }
 
@@ -72,7 +81,7 @@ ask_unique(struct swarm_member *member)
 	}
 }
 
-static double
+static void
 report(struct bench *b, const struct swarm *swarm, unsigned phase,
     const char *name)
 {
@@ -82,7 +91,31 @@ report(struct bench *b, const struct swarm *swarm, unsigned phase,
 	load_begin_row(b, name, &sum);
 	bench_add_number(b, "offered", (double)sum.asked /
 	    (double)(sum.asked + sum.dropped));
-	return (double)histogram_quantile(&sum.latency, 0.99);
+}
+
+/* The median of the p99 of each second, the first of which is second s. */
+static double
+report_normal(struct bench *b, const struct stage *stage,
+    const struct swarm *swarm, unsigned phase, const char *name, unsigned s)
+{
+	double p99[SPAN_S];
+	double median;
+
+	for (unsigned i = 0; i < SPAN_S; i++) {
+		const uint64_t *window = stage->latency_ns +
+		    (s + i) * NORMAL_PER_S;
+		struct histogram one;
+
+		histogram_init(&one);
+		for (unsigned n = 0; n < NORMAL_PER_S; n++) {
+			histogram_record(&one, window[n]);
+		}
+		p99[i] = (double)histogram_quantile(&one, 0.99);
+	}
+	median = measure_median(p99, SPAN_S);
+	report(b, swarm, phase, name);
+	bench_add_number(b, "median_p99_us", median / 1e3);
+	return median;
 }
 
 static void
@@ -104,9 +137,11 @@ run(struct bench *b, const struct daemon *d, struct stage *stage)
 	swarm_go(&flood, start + (SPAN_S + BETWEEN_S) * LOAD_NS_PER_S);
 	swarm_finish(&normal);
 	swarm_finish(&flood);
-	alone = report(b, &normal, ALONE, "normal traffic alone");
-	beside = report(b, &normal, BESIDE, "normal beside the flood");
-	(void)report(b, &flood, 0, "the flood");
+	alone = report_normal(b, stage, &normal, ALONE,
+	    "normal traffic alone", 0);
+	beside = report_normal(b, stage, &normal, BESIDE,
+	    "normal beside the flood", SPAN_S + BETWEEN_S);
+	report(b, &flood, 0, "the flood");
 	bench_add_number(b, "origin_calls",
 	    (double)backend_count(&backend->calls));
 	bench_add_number(b, "peak_in_flight",
@@ -123,7 +158,13 @@ load_measure_flood(struct bench *b)
 {
 	static struct daemon d;
 	static struct stage stage;
+	size_t bytes = NORMAL_COUNT * sizeof(*stage.latency_ns);
 
+	stage.latency_ns = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (stage.latency_ns == MAP_FAILED) {
+		bench_fail(b, "no memory");
+	}
 	stage.normal = (struct demand){
 		.backend = load_create_backend(b, PLACES, 5),
 		.value_bytes = LOAD_BODY_BYTES,
@@ -152,4 +193,5 @@ load_measure_flood(struct bench *b)
 	run(b, &d, &stage);
 	daemon_stop(&d);
 	backend_destroy(stage.normal.backend);
+	(void)munmap(stage.latency_ns, bytes);
 }

@@ -9,6 +9,10 @@
  * and a virtual machine whose cores never rest is stopped for milliseconds.
  * Cost at scale: a request is so rare that its own cost would drown in the
  * sleep's, so that client does look at the clock.
+ *
+ * Two sides go in turn, a short window each, and the figure of a side is the
+ * median over its windows: so short that most have no such stop.  The p99
+ * over all of them stands beside it.
  */
 #include "load.h"
 
@@ -18,8 +22,12 @@
 #define KEYS		10000u
 #define MANY_KEYS	1000000u
 #define WORKERS		64u
-#define WINDOWS		6u
-#define PAIRS		3u
+#define WINDOWS_MAX	2400u
+#define WINDOW_MS	20u
+#define WINDOW_NS	(WINDOW_MS * LOAD_NS_PER_MS)
+/* With time for what is late by then. */
+#define TURN_NS		(25 * LOAD_NS_PER_MS)
+#define SATURATED_WINDOWS 80u
 #define PLACES		64u
 #define TTL_MS		3600000u
 #define SCALE_BYTES	1024u
@@ -32,24 +40,26 @@ struct stage {
 	struct demand	demand;
 	struct daemon	daemon;
 	uint32_t	keys;
-	double		interval_ns;	/* of a process; 0: none */
-	uint64_t	span_ns;
 	bool		sleeps;		/* until the next is due */
 	/* 0: asks; else does nothing for so long instead of each request */
 	uint64_t	idle_ns;
-	/* windows so far */
-	unsigned	count;
-	double		p99_ns[WINDOWS];
+	double		interval_ns;	/* of a process; 0: none */
+	/* Window w has turn (w * turns + turn). */
+	unsigned	windows;
+	unsigned	turn;
+	unsigned	turns;
+	struct swarm	swarm;
+	/* what came of it */
+	double		p99_ns[WINDOWS_MAX];
 	double		cpu_ms;		/* of the daemon */
 	struct swarm_tally sum;
 };
 
 static void
-ask_one(struct swarm_member *member, uint64_t intended,
+ask_one(struct swarm_member *member, uint32_t number, uint64_t intended,
     struct swarm_tally *tally)
 {
 	const struct stage *stage = member->arg;
-	uint32_t number = prng_below(&member->prng, stage->keys);
 	char key[DEMAND_KEY_MAX];
 	size_t length = demand_make_key(key, PREFIX, number);
 
@@ -68,24 +78,20 @@ ask_one(struct swarm_member *member, uint64_t intended,
 }
 
 static void
-ask_paced(struct swarm_member *member)
+ask_window(struct swarm_member *member, uint64_t start,
+    struct swarm_tally *tally)
 {
 	const struct stage *stage = member->arg;
-	struct swarm_tally *tally = member->tally;
-	uint64_t start, now;
+	uint64_t now = measure_now_ns();
 
-	(void)measure_pin_core(member->number);
-	/* Pages are mapped, and ways are known: that is no request's part. */
-	for (unsigned i = 0; i < WARM_REQUESTS; i++) {
-		ask_one(member, measure_now_ns(), tally + 1);
-	}
-	start = swarm_wait_for_start(member);
-	now = measure_now_ns();
 	tally->first_ns = start;
-	for (uint64_t n = 0; now < start + stage->span_ns; n++) {
+	for (uint64_t n = 0;; n++) {
 		uint64_t intended = stage->interval_ns > 0 ? start +
 		    (uint64_t)((double)n * stage->interval_ns) : now;
 
+		if (intended >= start + WINDOW_NS) {
+			return;
+		}
 		if (stage->sleeps && now < intended) {
 			swarm_sleep_until(intended);
 			now = measure_now_ns();
@@ -93,57 +99,104 @@ ask_paced(struct swarm_member *member)
 		while (now < intended) {
 			now = measure_now_ns();
 		}
-		ask_one(member, intended, tally);
+		ask_one(member, prng_below(&member->prng, stage->keys),
+		    intended, tally);
 		now = tally->last_ns;
 	}
 }
 
-/* One window; requests per second of it. */
-static double
-run_window(const struct bench *b, struct stage *stage, uint64_t span_ns,
-    double per_second)
+static void
+ask_paced(struct swarm_member *member)
 {
-	unsigned cores = measure_count_cores();
-	double cpu_ms;
-	struct swarm swarm;
-	struct swarm_tally sum;
+	const struct stage *stage = member->arg;
+	uint32_t warm = stage->keys > WARM_REQUESTS ? stage->keys :
+	    WARM_REQUESTS;
+	uint64_t start;
 
-	stage->span_ns = span_ns;
-	stage->interval_ns = per_second > 0 ? 1e9 * cores / per_second : 0;
-	swarm_start(b, &swarm, &stage->daemon, cores, 1, ask_paced, stage);
-	cpu_ms = daemon_cpu_ms(&stage->daemon);
-	swarm_go(&swarm, measure_now_ns() + LOAD_START_IN_NS);
-	swarm_finish(&swarm);
-	stage->cpu_ms += daemon_cpu_ms(&stage->daemon) - cpu_ms;
-	swarm_sum(&swarm, 0, &sum);
-	swarm_free(&swarm);
-	if (per_second > 0 && stage->count < WINDOWS) {
-		stage->p99_ns[stage->count++] = (double)histogram_quantile(
-		    &sum.latency, 0.99);
+	(void)measure_pin_core(member->number);
+	/* Pages are mapped, and ways are known: that is no request's part. */
+	for (uint32_t i = 0; i < warm && stage->idle_ns == 0; i++) {
+		ask_one(member, i % stage->keys, measure_now_ns(),
+		    member->tally + stage->windows);
 	}
-	if (sum.refused + sum.failed > 0) {
-		bench_fail(b, "%llu of %llu fetches failed",
-		    (unsigned long long)(sum.refused + sum.failed),
-		    (unsigned long long)sum.asked);
+	start = swarm_wait_for_start(member);
+	for (unsigned w = 0; w < stage->windows; w++) {
+		uint64_t begin = start + (w * stage->turns + stage->turn) *
+		    TURN_NS;
+
+		swarm_sleep_until(begin);
+		ask_window(member, begin, member->tally + w);
 	}
-	stage->sum.asked += sum.asked;
-	stage->sum.hits += sum.hits;
-	stage->sum.stale += sum.stale;
-	stage->sum.computed += sum.computed;
-	stage->sum.waited += sum.waited;
-	histogram_merge(&stage->sum.latency, &sum.latency);
-	return (double)sum.asked * 1e9 / (double)(sum.last_ns -
-	    sum.first_ns);
 }
 
 static void
-restart(struct stage *stage)
+begin(const struct bench *b, struct stage *stage, double per_second,
+    unsigned windows, unsigned turn, unsigned turns)
 {
-	stage->idle_ns = 0;
-	stage->count = 0;
-	stage->cpu_ms = 0;
+	unsigned cores = measure_count_cores();
+
+	stage->interval_ns = per_second > 0 ? 1e9 * cores / per_second : 0;
+	stage->windows = windows;
+	stage->turn = turn;
+	stage->turns = turns;
+	/* The last phase is that of warming up. */
+	swarm_start_phases(b, &stage->swarm, &stage->daemon, cores, 1,
+	    ask_paced, stage, windows + 1);
+	stage->cpu_ms = -daemon_cpu_ms(&stage->daemon);
+}
+
+static void
+add(struct swarm_tally *sum, const struct swarm_tally *window)
+{
+	sum->asked += window->asked;
+	sum->hits += window->hits;
+	sum->stale += window->stale;
+	sum->computed += window->computed;
+	sum->waited += window->waited;
+	sum->refused += window->refused;
+	sum->failed += window->failed;
+	sum->failed_as = window->failed > 0 ? window->failed_as :
+	    sum->failed_as;
+	histogram_merge(&sum->latency, &window->latency);
+}
+
+static void
+end(const struct bench *b, struct stage *stage)
+{
+	struct swarm_tally window;
+
+	swarm_finish(&stage->swarm);
+	stage->cpu_ms += daemon_cpu_ms(&stage->daemon);
 	stage->sum = (struct swarm_tally){ 0 };
 	histogram_init(&stage->sum.latency);
+	for (unsigned w = 0; w < stage->windows; w++) {
+		swarm_sum(&stage->swarm, w, &window);
+		stage->p99_ns[w] = (double)histogram_quantile(
+		    &window.latency, 0.99);
+		add(&stage->sum, &window);
+	}
+	swarm_free(&stage->swarm);
+	if (stage->sum.refused + stage->sum.failed > 0) {
+		bench_fail(b, "%llu of %llu fetches failed",
+		    (unsigned long long)(stage->sum.refused +
+		    stage->sum.failed), (unsigned long long)stage->sum.asked);
+	}
+}
+
+/* Both at that rate, in turn. */
+static void
+run_both(const struct bench *b, struct stage *one, struct stage *other,
+    unsigned windows, double per_second)
+{
+	uint64_t start;
+
+	begin(b, one, per_second, windows, 0, 2);
+	begin(b, other, per_second, windows, 1, 2);
+	start = measure_now_ns() + LOAD_START_IN_NS;
+	swarm_go(&one->swarm, start);
+	swarm_go(&other->swarm, start);
+	end(b, one);
+	end(b, other);
 }
 
 static void
@@ -155,13 +208,12 @@ open_stage(const struct bench *b, struct stage *stage, uint32_t keys,
 	    .options = WEIR_FETCH_OPTIONS_INIT };
 	stage->demand.options.ttl_ms = TTL_MS;
 	daemon_start(b, &stage->daemon, config);
-	restart(stage);
 }
 
 static double
 report(struct bench *b, const struct stage *stage, const char *name)
 {
-	double p99 = measure_median(stage->p99_ns, stage->count);
+	double p99 = measure_median(stage->p99_ns, stage->windows);
 
 	load_begin_row(b, name, &stage->sum);
 	bench_add_number(b, "median_p99_us", p99 / 1e3);
@@ -170,51 +222,50 @@ report(struct bench *b, const struct stage *stage, const char *name)
 	return p99;
 }
 
-/* The rate, in turn with as much idle work in the place of requests. */
-static void
-run_windows(struct bench *b, struct stage *stage, double per_second)
+/* What the clients reach when nothing paces them. */
+static double
+saturate(struct bench *b, struct stage *stage)
 {
-	static struct stage alone;
-	uint64_t window_ns = bench_amount(b, 3, 10, 10) * LOAD_NS_PER_S;
+	double per_second;
 
-	alone = *stage;
-	restart(&alone);
-	/* Half of the time is taken, so that both catch up alike. */
-	alone.idle_ns = (uint64_t)(1e9 * measure_count_cores() /
-	    (2 * per_second) * IDLE_PART);
-	for (unsigned i = 0; i < WINDOWS; i++) {
-		(void)run_window(b, stage, window_ns, per_second);
-		if (i % 2 == 0) {
-			(void)run_window(b, &alone, window_ns, per_second);
-		}
-	}
-	bench_add_setting(b, "steady", "%u workers' schedules in one client "
-	    "process a core, which sleeps until the next is due; %u windows "
-	    "of %llu s at half the saturated rate", WORKERS, WINDOWS,
-	    (unsigned long long)(window_ns / LOAD_NS_PER_S));
-	(void)report(b, &alone, "steady: idle work instead of requests");
+	begin(b, stage, 0, SATURATED_WINDOWS, 0, 1);
+	swarm_go(&stage->swarm, measure_now_ns() + LOAD_START_IN_NS);
+	end(b, stage);
+	per_second = (double)stage->sum.asked * LOAD_NS_PER_S /
+	    (SATURATED_WINDOWS * WINDOW_NS);
+	load_begin_row(b, "steady hits: saturated", &stage->sum);
 	bench_add_number(b, "per_s", per_second);
+	return per_second;
 }
 
+/* Half of that, in turn with as much idle work in the place of requests. */
 void
 load_measure_steady(struct bench *b)
 {
-	static struct stage stage;
-	double saturated;
+	static struct stage stage, alone;
+	unsigned windows = (unsigned)bench_amount(b, 400, 1200, 2400);
+	double per_second;
 
 	open_stage(b, &stage, KEYS, LOAD_BODY_BYTES,
 	    "origin default {\n\tlimit = 64\n\tpartition_limit = 0\n}\n");
 	stage.demand.backend = load_create_backend(b, PLACES, 1);
 	stage.sleeps = true;
 	load_fetch_all(b, &stage.daemon, &stage.demand, PREFIX, KEYS);
-	saturated = run_window(b, &stage, 2 * LOAD_NS_PER_S, 0);
-	load_begin_row(b, "steady hits: saturated", &stage.sum);
-	bench_add_number(b, "per_s", saturated);
-	restart(&stage);
-	run_windows(b, &stage, saturated / 2);
+	per_second = saturate(b, &stage) / 2;
+	alone = stage;
+	/* Half of the time is taken, so that both catch up alike. */
+	alone.idle_ns = (uint64_t)(1e9 * measure_count_cores() /
+	    (2 * per_second) * IDLE_PART);
+	run_both(b, &stage, &alone, windows, per_second);
+	bench_add_setting(b, "steady", "%u workers' schedules in one client "
+	    "process a core, which sleeps until the next is due; %u windows "
+	    "of %u ms at half the saturated rate", WORKERS, windows,
+	    WINDOW_MS);
+	(void)report(b, &alone, "steady: idle work instead of requests");
+	bench_add_number(b, "per_s", per_second);
 	bench_add_bar(b, "steady_p99_us", report(b, &stage,
 	    "steady hits: paced") / 1e3);
-	bench_add_number(b, "per_s", saturated / 2);
+	bench_add_number(b, "per_s", per_second);
 	bench_add_bar(b, "steady_hit_ratio", (double)stage.sum.hits /
 	    (double)stage.sum.asked);
 	daemon_stop(&stage.daemon);
@@ -234,7 +285,7 @@ void
 load_measure_scale(struct bench *b)
 {
 	static struct stage few, many;
-	uint64_t window_ns = bench_amount(b, 4, 10, 30) * LOAD_NS_PER_S;
+	unsigned windows = (unsigned)bench_amount(b, 300, 1200, 2400);
 	double few_p99, many_p99;
 
 	open_stage(b, &few, KEYS, SCALE_BYTES,
@@ -243,14 +294,10 @@ load_measure_scale(struct bench *b)
 	    "pool default {\n\tmemory = 1400M\n}\n");
 	store_all(b, &few);
 	store_all(b, &many);
-	for (unsigned i = 0; i < PAIRS; i++) {
-		(void)run_window(b, &few, window_ns, SCALE_PER_S);
-		(void)run_window(b, &many, window_ns, SCALE_PER_S);
-	}
+	run_both(b, &few, &many, windows, SCALE_PER_S);
 	bench_add_setting(b, "scale", "%u B, %u requests a second from one "
-	    "spinning client process a core, %u windows of %llu s each, in "
-	    "turn", SCALE_BYTES, SCALE_PER_S, PAIRS,
-	    (unsigned long long)(window_ns / LOAD_NS_PER_S));
+	    "spinning client process a core, %u windows of %u ms each, in "
+	    "turn", SCALE_BYTES, SCALE_PER_S, windows, WINDOW_MS);
 	few_p99 = report(b, &few, "10,000 entries");
 	many_p99 = report(b, &many, "1,000,000 entries");
 	bench_add_bar(b, "p99_1m_over_10k", many_p99 / few_p99);

@@ -94,7 +94,7 @@ run_process(struct swarm *swarm, struct weir *weir, unsigned process,
 			.number = number,
 			.arg = arg,
 			.tally = swarm->shared->tallies +
-			    (size_t)number * SWARM_PHASES,
+			    (size_t)number * swarm->phases,
 		};
 		prng_init(&threads[i].member.prng, number);
 		if (i > 0 && pthread_create(&threads[i].id, &small,
@@ -114,7 +114,7 @@ static size_t
 shared_bytes(const struct swarm *swarm)
 {
 	return sizeof(struct swarm_shared) + (size_t)swarm->member_count *
-	    SWARM_PHASES * sizeof(struct swarm_tally);
+	    swarm->phases * sizeof(struct swarm_tally);
 }
 
 static bool
@@ -136,10 +136,20 @@ swarm_start(const struct bench *b, struct swarm *swarm,
     const struct daemon *d, unsigned processes, unsigned threads,
     swarm_fn *fn, void *arg)
 {
+	swarm_start_phases(b, swarm, d, processes, threads, fn, arg,
+	    SWARM_PHASES);
+}
+
+void
+swarm_start_phases(const struct bench *b, struct swarm *swarm,
+    const struct daemon *d, unsigned processes, unsigned threads,
+    swarm_fn *fn, void *arg, unsigned phases)
+{
 	bool fine = processes <= SWARM_PROCESSES_MAX;
 
 	*swarm = (struct swarm){ .b = b, .processes = processes,
-	    .threads = threads, .member_count = processes * threads };
+	    .threads = threads, .member_count = processes * threads,
+	    .phases = phases };
 	swarm->shared = mmap(NULL, shared_bytes(swarm),
 	    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	fine = fine && swarm->shared != MAP_FAILED &&
@@ -185,7 +195,7 @@ swarm_finish(struct swarm *swarm)
 		fine = waitpid(swarm->pids[i], &status, 0) ==
 		    swarm->pids[i] && status == 0 && fine;
 	}
-	for (size_t i = 0; i < (size_t)swarm->member_count * SWARM_PHASES;
+	for (size_t i = 0; i < (size_t)swarm->member_count * swarm->phases;
 	    i++) {
 		wrong += swarm->shared->tallies[i].wrong;
 	}
@@ -202,7 +212,7 @@ swarm_sum(const struct swarm *swarm, unsigned phase, struct swarm_tally *sum)
 	histogram_init(&sum->latency);
 	for (unsigned i = 0; i < swarm->member_count; i++) {
 		const struct swarm_tally *one = &swarm->shared->tallies[
-		    (size_t)i * SWARM_PHASES + phase];
+		    (size_t)i * swarm->phases + phase];
 
 		sum->asked += one->asked;
 		sum->hits += one->hits;

@@ -44,7 +44,7 @@ struct swarm_member {
 	unsigned	number;
 	void		*arg;
 	struct prng	prng;
-	struct swarm_tally *tally;	/* SWARM_PHASES of them */
+	struct swarm_tally *tally;	/* as many as the swarm has phases */
 };
 
 /* Sets itself up, calls swarm_wait_for_start(), works, returns. */
@@ -55,6 +55,7 @@ struct swarm {
 	unsigned	processes;
 	unsigned	threads;	/* in each */
 	unsigned	member_count;
+	unsigned	phases;
 	pid_t		pids[SWARM_PROCESSES_MAX];
 	/* in shared memory */
 	struct swarm_shared *shared;
@@ -68,10 +69,13 @@ struct swarm_shared {
 	struct swarm_tally tallies[];
 };
 
-/* All run and are ready, or the bench ends. */
+/* All run and are ready, or the bench ends.  SWARM_PHASES, or so many. */
 void	swarm_start(const struct bench *b, struct swarm *swarm,
 	    const struct daemon *d, unsigned processes, unsigned threads,
 	    swarm_fn *fn, void *arg);
+void	swarm_start_phases(const struct bench *b, struct swarm *swarm,
+	    const struct daemon *d, unsigned processes, unsigned threads,
+	    swarm_fn *fn, void *arg, unsigned phases);
 
 /* Lets them go at that time. */
 void	swarm_go(struct swarm *swarm, uint64_t start_ns);

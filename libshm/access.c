@@ -78,6 +78,19 @@ access_hint(const struct pool *pool, uint64_t hash, uint32_t extent,
 	stats_add(pool->stats, STAT_hints_dropped, 1);
 }
 
+void
+access_prefetch_hint(const struct pool *pool, uint64_t hash)
+{
+	uint32_t shard = pool_shard_of(pool, hash);
+	uint64_t count = index_bucket_count(pool, shard);
+
+	if (count > 0) {
+		/* Of NULL nothing is fetched. */
+		__builtin_prefetch(index_line(pool, shard, DIR_PRIMARY,
+		    index_bucket(hash, count)));
+	}
+}
+
 /* The later of two expiries of one entry, as a span. */
 static uint32_t
 later(const struct entry_head *head, uint32_t span, uint64_t wanted_ms)

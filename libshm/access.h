@@ -22,6 +22,9 @@ void	access_touch(const struct pool *pool, const struct read_hit *hit);
 void	access_hint(const struct pool *pool, uint64_t hash, uint32_t extent,
     uint32_t offset);
 
+/* One of several that come next: their lines are fetched side by side. */
+void	access_prefetch_hint(const struct pool *pool, uint64_t hash);
+
 /*
  * A hit whose entry lives for longer by it: what is linked at that place
  * (untrusted) with that hash and is alive gets these expiries, each only if it

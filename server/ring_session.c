@@ -23,6 +23,8 @@
 #endif
 
 #define COUNTS_BYTES	24
+/* Hints whose lines are fetched side by side. */
+#define HINTS_AT_ONCE	16u
 #define READS_PER_MS	(RING_READS_PER_S / CLOCK_MS_PER_S)
 /* Who was quiet for a day has a day's reads to tell of, and no more. */
 #define READS_SPAN_MAX_MS	UINT64_C(86400000)
@@ -111,6 +113,10 @@ take_hints(struct ring_session *ring, const uint8_t *body, uint32_t length)
 	if (ring->now.ms - ring->hints_since_ms >= CLOCK_MS_PER_S) {
 		ring->hints_since_ms = ring->now.ms;
 		ring->hints = 0;
+	}
+	for (uint32_t i = 0; i < count && i < HINTS_AT_ONCE; i++) {
+		access_prefetch_hint(ring->pool, wire_get_u64(body +
+		    i * RING_HINT_BYTES));
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		const uint8_t *at = body + i * RING_HINT_BYTES;
