@@ -13,6 +13,7 @@
 #include "dataset.h"
 #include "instruction_count.h"
 #include "interpose/allocation_count.h"
+#include "micro_fetch.h"
 #include "micro_origin.h"
 #include "micro_steps.h"
 #include "side.h"
@@ -308,10 +309,15 @@ int
 main(int argc, char **argv)
 {
 	bool counted = argc == 2 && strcmp(argv[1], COUNTED_OPTION) == 0;
-	struct bench *b = bench_create("micro", counted ? 1 : argc, argv);
+	bool fetched = micro_fetch_is_counted(argc, argv);
+	struct bench *b = bench_create("micro", counted || fetched ? 1 :
+	    argc, argv);
 
 	if (counted) {
 		return run_counted(b);
+	}
+	if (fetched) {
+		return micro_fetch_run_counted(b, argv[1]);
 	}
 	(void)measure_pin_core(0);
 	bench_add_setting(b, "keys", "%d, Zipf %.2f", KEYS, WORKLOAD_ZIPF_S);
@@ -320,6 +326,7 @@ main(int argc, char **argv)
 	measure_once(b);
 	measure_over_floor(b);
 	measure_instructions(b);
+	micro_measure_fetch(b);
 	micro_measure_origin(b);
 	bench_add_limit(b, "Key, time and a wrong-value check are in each "
 	    "step; steps above the segment (requests, freshness) are not in "
