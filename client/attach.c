@@ -328,7 +328,7 @@ attach_look(struct weir *handle, struct lane *lane)
 		channel_drop(handle);
 	}
 	attach_retry(handle, lane);
-	channel_unlock(handle);
+	channel_leave_own(handle);
 }
 
 void

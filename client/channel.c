@@ -8,6 +8,7 @@
 
 #include "handle.h"
 #include "lane.h"
+#include "late_end.h"
 #include "pending.h"
 #include "shm_fence.h"
 
@@ -104,16 +105,19 @@ channel_unlock(struct weir *handle)
 		    memory_order_relaxed)) {
 			send_doorbell(handle);
 		}
+		late_end_send(handle);
 		woken = channel->due;
 		channel->due = 0;
 		(void)pthread_mutex_unlock(&handle->lock);
 		if (woken != 0) {
 			eventcount_wake(&channel->turns, woken);
 		}
-		/* Partner: channel_doorbell().  One of the two sees the
-		 * other: this the wish, or that the free lock. */
+		/* Partners: channel_doorbell(), late_end_leave().  One of
+		 * the two sees the other: the wish, or the free lock. */
 		shm_fence_seq_cst();
-		if (!atomic_load_explicit(due, memory_order_relaxed) ||
+		if ((!atomic_load_explicit(due, memory_order_relaxed) &&
+		    atomic_load_explicit(&channel->late,
+		    memory_order_relaxed) == NULL) ||
 		    !channel_try_lock(handle)) {
 			return;
 		}
@@ -172,7 +176,7 @@ channel_drop(struct weir *handle)
 	}
 }
 
-/* Is the number of an answer one that this version knows? */
+/* Is the number one that this version knows? */
 static bool
 status_is_known(int32_t status)
 {
@@ -357,24 +361,4 @@ channel_wait(struct weir *handle, const bool *arrived,
 		}
 	}
 	return OK;
-}
-
-void
-channel_leave(struct weir *handle)
-{
-	struct pending *pending;
-
-	while ((pending = pending_take_first(&handle->channel.finished)) !=
-	    NULL) {
-		channel_unlock(handle);
-		pending->done(pending->arg, pending->result, pending->number);
-		(void)pthread_mutex_lock(&handle->lock);
-		if (channel_type_ends(pending->type)) {
-			/* Unless done() sent it again. */
-			holds_not_ended(&handle->attach.holds,
-			    &pending->ends, pending->id);
-		}
-		free(pending);
-	}
-	channel_unlock(handle);
 }

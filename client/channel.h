@@ -23,6 +23,7 @@
 #include "wire.h"
 
 struct lane;
+struct late_end;
 
 /* Filled when the answer came, or the channel was dropped. */
 struct answer {
@@ -53,6 +54,7 @@ struct pending {
 	void		*taker;
 	/* FILL, FAIL, UNCACHEABLE, RELEASE, started: what they end */
 	struct wire_hold ends;
+	bool		own;		/* done is the library's */
 	weir_done_fn	done;		/* started: on the heap */
 	void		*arg;
 	int		result;
@@ -80,6 +82,7 @@ struct channel {
 	int		bell;		/* eventfd beside the socket; -1 none */
 	/* any thread, atomic: ring when the lock is free */
 	_Atomic bool	doorbell_due;
+	_Atomic(struct late_end *) late;	/* late_end.h */
 };
 
 void	channel_init(struct channel *channel);
@@ -142,11 +145,22 @@ void	channel_rouse(struct channel *channel, struct pending *pending);
 /* Queue a request whose answer goes to done; connects if need be. */
 int	channel_start(struct weir *handle, struct lane *lane,
     const struct request *request, weir_done_fn done, void *arg);
-/* The same, and its answer to take first. */
+/*
+ * The same for the library's own: nobody steps for it, so it may wait until
+ * all is sent, and its done is called by reads, too.
+ */
+int	channel_start_own(struct weir *handle, struct lane *lane,
+    const struct request *request, bool wait_sent, weir_done_fn done,
+    void *arg);
+/* As channel_start(), and its answer to take first. */
 int	channel_start_taken(struct weir *handle, struct lane *lane,
     const struct request *request,
     bool (*take)(void *taker, const struct answer *answer), void *taker,
     weir_done_fn done, void *arg);
+
+/* Under the lock, connected.  Not OK: pending is the caller's yet. */
+enum result channel_start_pending(struct weir *handle,
+    const struct request *request, struct pending *pending);
 
 /* For channel_long.c: as channel_exchange(), without the wait. */
 enum result channel_send(struct weir *handle, const struct request *request,
@@ -155,6 +169,11 @@ enum result channel_send(struct weir *handle, const struct request *request,
 
 /* Unlock, then call done for whatever has finished. */
 void	channel_leave(struct weir *handle);
+/*
+ * The same for the library's own alone, while connected: a get calls no done
+ * of the caller.
+ */
+void	channel_leave_own(struct weir *handle);
 
 /* Any thread, without the lock: wake the worker, now or at the unlock. */
 void	channel_doorbell(struct weir *handle);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 
 /*
- * Sending: a blocking call, and a started one.
+ * Sending: a blocking call, and a started one, and done of the latter.
  */
 #include "channel.h"
 
 #include "attach.h"
 #include "handle.h"
 #include "lane.h"
+#include "late_end.h"
 #include "pending.h"
 
 #include <stdlib.h>
@@ -121,12 +122,17 @@ what_ends(const struct request *request)
 
 /* Answered or not: its caller does not repeat it. */
 static void
-end_given(struct weir *handle, const struct request *request)
+end_given(struct weir *handle, const struct request *request, bool answered)
 {
 	struct wire_hold given = what_ends(request);
 
-	if (channel_type_ends(request->type)) {
+	if (!channel_type_ends(request->type)) {
+		return;
+	}
+	if (answered) {
 		holds_ended(&handle->attach.holds, &given);
+	} else {
+		holds_given_up(&handle->attach.holds, &given);
 	}
 }
 
@@ -144,7 +150,7 @@ call_connected(struct weir *handle, struct lane *lane,
 
 		result = attach_ensure(handle, lane, deadline);
 		if (result != OK) {
-			end_given(handle, request);
+			end_given(handle, request, false);
 			return result;
 		}
 		pool = attach_pool(handle);
@@ -161,7 +167,7 @@ call_connected(struct weir *handle, struct lane *lane,
 			break;
 		}
 	}
-	end_given(handle, request);
+	end_given(handle, request, result == OK);
 	if (result != OK) {
 		return (enum result)lane_fail(lane, result,
 		    "waiting for the daemon: %s", result_text(result));
@@ -185,6 +191,7 @@ channel_call(struct weir *handle, struct lane *lane,
 	}
 	result = channel_lock(handle, deadline);
 	if (result != OK) {
+		late_end_leave(handle, request);
 		return lane_fail(lane, result, "other threads use the "
 		    "connection: %s", result_text(result));
 	}
@@ -200,9 +207,8 @@ channel_call(struct weir *handle, struct lane *lane,
 	return answer->status;
 }
 
-/* Under the lock, connected. */
-static enum result
-start_connected(struct weir *handle, const struct request *request,
+enum result
+channel_start_pending(struct weir *handle, const struct request *request,
     struct pending *pending)
 {
 	struct channel *channel = &handle->channel;
@@ -234,41 +240,24 @@ start_connected(struct weir *handle, const struct request *request,
 	return OK;
 }
 
-int
-channel_start(struct weir *handle, struct lane *lane,
-    const struct request *request, weir_done_fn done, void *arg)
+/* Under the lock.  What cannot be sent goes with the channel. */
+static void
+send_queued(struct weir *handle, struct deadline deadline)
 {
-	return channel_start_taken(handle, lane, request, NULL, NULL, done,
-	    arg);
+	if (handle->channel.wire.fd >= 0 &&
+	    send_whole(handle, NULL, 0, deadline) != OK) {
+		channel_drop(handle);
+	}
 }
 
-int
-channel_start_taken(struct weir *handle, struct lane *lane,
-    const struct request *request,
-    bool (*take)(void *taker, const struct answer *answer), void *taker,
-    weir_done_fn done, void *arg)
+/* pending is the channel's, or freed. */
+static int
+start_pending(struct weir *handle, struct lane *lane,
+    const struct request *request, struct pending *pending, bool wait_sent)
 {
 	struct deadline deadline = deadline_after(handle->timeout_ms);
-	struct pending *pending;
-	enum result result;
+	enum result result = channel_lock(handle, deadline);
 
-	if (handle->disabled) {
-		return lane_fail(lane, NO_SERVER, "WEIR_DISABLE is set");
-	}
-	result = done == NULL ? INVALID : request_check(request, NULL);
-	if (result != OK) {
-		return lane_fail(lane, result, "%s", result_text(result));
-	}
-	pending = calloc(1, sizeof(*pending));
-	if (pending == NULL) {
-		return lane_fail(lane, NO_MEMORY, "for a request");
-	}
-	pending->type = request->type;
-	pending->take = take;
-	pending->taker = taker;
-	pending->done = done;
-	pending->arg = arg;
-	result = channel_lock(handle, deadline);
 	if (result == OK) {
 		if (wire_queued_bytes(&handle->channel.wire) >=
 		    WIRE_QUEUE_FULL_BYTES) {
@@ -277,9 +266,16 @@ channel_start_taken(struct weir *handle, struct lane *lane,
 			result = attach_ensure(handle, lane, deadline);
 		}
 		if (result == OK) {
-			result = start_connected(handle, request, pending);
+			result = channel_start_pending(handle, request,
+			    pending);
 		}
-		channel_unlock(handle);
+		if (result == OK && wait_sent &&
+		    wire_queued_bytes(&handle->channel.wire) > 0) {
+			send_queued(handle, deadline);
+			channel_leave(handle);
+		} else {
+			channel_unlock(handle);
+		}
 	}
 	if (result != OK) {
 		free(pending);
@@ -289,4 +285,114 @@ channel_start_taken(struct weir *handle, struct lane *lane,
 		}
 	}
 	return result;
+}
+
+/* NULL: *result says why. */
+static struct pending *
+make_pending(struct weir *handle, struct lane *lane,
+    const struct request *request, weir_done_fn done, void *arg, int *result)
+{
+	struct pending *pending;
+
+	if (handle->disabled) {
+		*result = lane_fail(lane, NO_SERVER, "WEIR_DISABLE is set");
+		return NULL;
+	}
+	*result = done == NULL ? INVALID : (int)request_check(request, NULL);
+	if (*result != OK) {
+		(void)lane_fail(lane, *result, "%s",
+		    result_text((enum result)*result));
+		return NULL;
+	}
+	pending = calloc(1, sizeof(*pending));
+	if (pending == NULL) {
+		*result = lane_fail(lane, NO_MEMORY, "for a request");
+		return NULL;
+	}
+	pending->type = request->type;
+	pending->done = done;
+	pending->arg = arg;
+	return pending;
+}
+
+int
+channel_start(struct weir *handle, struct lane *lane,
+    const struct request *request, weir_done_fn done, void *arg)
+{
+	return channel_start_taken(handle, lane, request, NULL, NULL, done,
+	    arg);
+}
+
+int
+channel_start_own(struct weir *handle, struct lane *lane,
+    const struct request *request, bool wait_sent, weir_done_fn done,
+    void *arg)
+{
+	int result;
+	struct pending *pending = make_pending(handle, lane, request, done,
+	    arg, &result);
+
+	if (pending == NULL) {
+		return result;
+	}
+	pending->own = true;
+	return start_pending(handle, lane, request, pending, wait_sent);
+}
+
+int
+channel_start_taken(struct weir *handle, struct lane *lane,
+    const struct request *request,
+    bool (*take)(void *taker, const struct answer *answer), void *taker,
+    weir_done_fn done, void *arg)
+{
+	int result;
+	struct pending *pending = make_pending(handle, lane, request, done,
+	    arg, &result);
+
+	if (pending == NULL) {
+		return result;
+	}
+	pending->take = take;
+	pending->taker = taker;
+	return start_pending(handle, lane, request, pending, false);
+}
+
+/* Unlocked meanwhile; in no queue any more. */
+static void
+call_done(struct weir *handle, struct pending *pending)
+{
+	channel_unlock(handle);
+	pending->done(pending->arg, pending->result, pending->number);
+	(void)pthread_mutex_lock(&handle->lock);
+	if (channel_type_ends(pending->type)) {
+		/* Unless done() sent it again. */
+		holds_not_ended(&handle->attach.holds, &pending->ends,
+		    pending->id);
+	}
+	free(pending);
+}
+
+void
+channel_leave(struct weir *handle)
+{
+	struct pending *pending;
+
+	while ((pending = pending_take_first(&handle->channel.finished)) !=
+	    NULL) {
+		call_done(handle, pending);
+	}
+	channel_unlock(handle);
+}
+
+void
+channel_leave_own(struct weir *handle)
+{
+	struct pending *pending;
+
+	while (handle->channel.wire.fd >= 0 &&
+	    (pending = pending_find_own(&handle->channel.finished)) != NULL) {
+		pending_remove(&handle->channel.finished, pending);
+		call_done(handle, pending);
+	}
+	channel_unlock(handle);
 }

@@ -111,6 +111,17 @@ holds_ended(struct holds *holds, const struct wire_hold *given)
 }
 
 void
+holds_given_up(struct holds *holds, const struct wire_hold *given)
+{
+	struct hold *row = find(holds, given);
+
+	if (row != NULL) {
+		drop(holds, row);
+		holds->lost = true;
+	}
+}
+
+void
 holds_not_ended(struct holds *holds, const struct wire_hold *given,
     uint64_t id)
 {
@@ -118,6 +129,7 @@ holds_not_ended(struct holds *holds, const struct wire_hold *given,
 
 	if (row != NULL && row->ending_id == id) {
 		drop(holds, row);
+		holds->lost = true;
 	}
 }
 

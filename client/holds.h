@@ -58,7 +58,7 @@ struct holds {
 	uint32_t	capacity;
 	/* a grant found no room here: whatever there is is kept */
 	bool		unsure;
-	/* an answer may be lost: there is something to give back */
+	/* an answer or an end may be lost: there is something to give back */
 	bool		lost;
 };
 
@@ -78,7 +78,10 @@ void	holds_ending(struct holds *holds, const struct wire_hold *given,
     uint64_t id);
 void	holds_ended(struct holds *holds, const struct wire_hold *given);
 
-/* That request will not be answered; nothing if another ends it by now. */
+/* Its end was not answered, and is not repeated: the next claim is its end. */
+void	holds_given_up(struct holds *holds, const struct wire_hold *given);
+
+/* The same of that request; nothing if another ends it by now. */
 void	holds_not_ended(struct holds *holds, const struct wire_hold *given,
     uint64_t id);
 

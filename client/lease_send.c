@@ -75,8 +75,8 @@ was_answered(void *arg, int result, uint64_t version)
 	if (result == CLOSED && !fill->again && lane != NULL &&
 	    !atomic_load_explicit(&handle->absent, memory_order_relaxed)) {
 		fill->again = true;
-		if (channel_start(handle, lane, &fill->request, was_answered,
-		    fill) == OK) {
+		if (channel_start_own(handle, lane, &fill->request, false,
+		    was_answered, fill) == OK) {
 			return;
 		}
 	}
@@ -98,8 +98,8 @@ send_copy(struct weir *handle, struct lane *lane,
 	}
 	(void)atomic_fetch_add_explicit(&handle->fills_sent, 1,
 	    memory_order_relaxed);
-	result = channel_start(handle, lane, &fill->request, was_answered,
-	    fill);
+	result = channel_start_own(handle, lane, &fill->request, true,
+	    was_answered, fill);
 	if (result != OK) {
 		(void)atomic_fetch_sub_explicit(&handle->fills_sent, 1,
 		    memory_order_relaxed);

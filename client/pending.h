@@ -35,6 +35,17 @@ pending_find(const struct pending_queue *queue, uint64_t id)
 	return pending;
 }
 
+static inline struct pending *
+pending_find_own(const struct pending_queue *queue)
+{
+	struct pending *pending = queue->first;
+
+	while (pending != NULL && !pending->own) {
+		pending = pending->next;
+	}
+	return pending;
+}
+
 /* It is in the queue. */
 static inline void
 pending_remove(struct pending_queue *queue, struct pending *pending)

@@ -321,7 +321,7 @@ come_closer(struct weir *handle, struct lane *lane)
 			    memory_order_relaxed);
 		}
 	}
-	channel_unlock(handle);
+	channel_leave_own(handle);
 }
 
 void

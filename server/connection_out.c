@@ -105,6 +105,24 @@ send_some(struct connection *conn)
 	return sent;
 }
 
+/*
+ * It hung up, and what it sent before that may lie in the socket yet: a
+ * client's is done all the same, and the end of it is read, not met here.
+ */
+static bool
+go_on_unheard(struct connection *conn)
+{
+	if (conn->session == NULL || (errno != EPIPE && errno != ECONNRESET)) {
+		return false;
+	}
+	if (conn->pass_fd >= 0 && conn->pass_close) {
+		(void)close(conn->pass_fd);
+	}
+	conn->pass_fd = -1;
+	byte_queue_clear(&conn->out);
+	return true;
+}
+
 void
 connection_out_flush(struct connection *conn)
 {
@@ -116,7 +134,8 @@ connection_out_flush(struct connection *conn)
 			conn->out_moved_ms = clock_boot_now().ms;
 		} else if (sent < 0 && errno == EAGAIN) {
 			return;
-		} else if (sent == 0 || errno != EINTR) {
+		} else if (sent == 0 || (errno != EINTR &&
+		    !go_on_unheard(conn))) {
 			conn->broken = true;
 		}
 	}

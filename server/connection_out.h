@@ -19,7 +19,10 @@ connection_out_is_full(const struct connection *conn)
 	    conn->pass_fd >= 0;
 }
 
-/* Send what the socket takes; broken is set when it takes nothing more. */
+/*
+ * Send what the socket takes.  When it takes nothing more: a client's answers
+ * are dropped, as its requests are still read; else broken is set.
+ */
 void	connection_out_flush(struct connection *conn);
 
 #endif

@@ -92,6 +92,24 @@ Test(attach_claim, is_made_if_an_answer_may_be_lost)
 	cr_assert_eq(fake_lease_asked(&fake, 4).type, FRAME_LEASE);
 }
 
+Test(attach_claim, gives_back_what_nobody_ends_any_more)
+{
+	struct fake_asked claim;
+
+	/* Both tries of the release; the second is claimed for. */
+	fake_lease_tell_end(&fake, 0, FAKE_NEVER);
+	fake_lease_tell_end(&fake, 0, FAKE_NEVER);
+	cr_assert_eq(weir_permit_release(handle, &permit, WEIR_SUCCESS),
+	    WEIR_CLOSED);
+	claim = last_claim();
+	cr_assert_eq(claim.listed, 1);
+	cr_assert_eq(weir_ping(handle), WEIR_OK);
+	cr_assert_eq(fake_lease_count(&fake, FRAME_CLAIM), 2);
+	claim = last_claim();
+	cr_assert(claim.lists);
+	cr_assert_eq(claim.listed, 0, "the permit was given up");
+}
+
 Test(attach_claim, is_repeated_while_the_daemon_is_busy)
 {
 	fake_lease_delay_claims(&fake, 3, false);

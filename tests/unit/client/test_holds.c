@@ -119,3 +119,27 @@ Test(holds, that_nobody_ends_give_way_to_others)
 	cr_assert(encodes(&holds, 1, 0));
 	holds_free(&holds);
 }
+
+Test(holds, that_were_given_up_are_for_the_next_claim_to_end)
+{
+	struct holds holds = { 0 };
+	struct wire_hold called = hold_of(8, 0), started = hold_of(9, 0);
+
+	note(&holds, 8, 0);
+	note(&holds, 9, 0);
+	holds_given_up(&holds, &called);
+	cr_assert(holds.lost);
+	cr_assert_eq(holds.count, 1);
+	holds.lost = false;
+	holds_ending(&holds, &started, 5);
+	holds_not_ended(&holds, &started, 4);
+	cr_assert(!holds.lost);
+	holds_not_ended(&holds, &started, 5);
+	cr_assert(holds.lost && holds_matter(&holds));
+	cr_assert_eq(holds.count, 0);
+	/* What was never noted needs no claim. */
+	holds.lost = false;
+	holds_given_up(&holds, &called);
+	cr_assert(!holds_matter(&holds));
+	holds_free(&holds);
+}

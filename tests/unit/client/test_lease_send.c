@@ -2,12 +2,17 @@
 
 #include "lease_send.h"
 
+#include "attach.h"
 #include "fake_lease.h"
 #include "fetch_fixture.h"
+#include "handle.h"
+#include "lane.h"
+#include "wait_until.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -182,4 +187,48 @@ Test(lease_send, many_are_under_way_at_once)
 	cr_assert_eq(under_way(), 0);
 	cr_assert_eq(get_key("k00"), WEIR_OK);
 	cr_assert_eq(get_key("k19"), WEIR_OK);
+}
+
+/* Whoever fetched may not call the library again for long. */
+Test(lease_send, all_of_it_is_sent_when_the_fetch_is_over)
+{
+	static char value[LEASE_SEND_MAX];
+	static char copy[LEASE_SEND_MAX];
+	const int few_bytes = 1;	/* the least that the kernel has */
+	struct source source = fetch_source("");
+	struct fake_asked asked;
+
+	source.said.value = value;
+	source.said.length = sizeof(value);
+	cr_assert_eq(setsockopt(weir_fd(fetch_handle), SOL_SOCKET, SO_SNDBUF,
+	    &few_bytes, sizeof(few_bytes)), 0);
+	cr_assert_eq(weir_fetch(fetch_handle, "k", 1, copy, sizeof(copy),
+	    NULL, fetch_compute_source, &source, NULL), WEIR_OK);
+	cr_assert(!weir_wants_write(fetch_handle), "a part of it waits");
+	fake_lease_wait(&fetch_daemon, 2, &asked);
+	cr_assert_eq(asked.type, FRAME_FILL);
+	cr_assert_eq(asked.set.value_length, sizeof(value));
+}
+
+static bool
+look_and_see(void *arg)
+{
+	(void)arg;
+	atomic_store(&fetch_handle->next_look_ms, 0);
+	attach_look(fetch_handle, lane_of(fetch_handle));
+	return fake_lease_count(&fetch_daemon, FRAME_FILL) == 2 &&
+	    under_way() == 0;
+}
+
+/* Whoever has hits alone makes no call that would find out. */
+Test(lease_send, a_look_sends_again_what_was_lost)
+{
+	struct source source = fetch_source("value");
+	struct fake_asked asked;
+
+	fake_lease_tell_end(&fetch_daemon, 0, FAKE_NEVER);
+	cr_assert_eq(fetch_key("k", &source), WEIR_OK);
+	fake_lease_wait(&fetch_daemon, 2, &asked);
+	cr_assert(wait_until(look_and_see, NULL, 5000));
+	cr_assert_eq(get_key("k"), WEIR_OK);
 }
