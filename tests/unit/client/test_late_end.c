@@ -7,6 +7,7 @@
 
 #include "fake_daemon.h"
 #include "handle.h"
+#include "shm_fence.h"
 #include "weir.h"
 
 #include <criterion/criterion.h>
