@@ -146,34 +146,19 @@ begin(const struct bench *b, struct stage *stage, double per_second,
 }
 
 static void
-add(struct swarm_tally *sum, const struct swarm_tally *window)
-{
-	sum->asked += window->asked;
-	sum->hits += window->hits;
-	sum->stale += window->stale;
-	sum->computed += window->computed;
-	sum->waited += window->waited;
-	sum->refused += window->refused;
-	sum->failed += window->failed;
-	sum->failed_as = window->failed > 0 ? window->failed_as :
-	    sum->failed_as;
-	histogram_merge(&sum->latency, &window->latency);
-}
-
-static void
 end(const struct bench *b, struct stage *stage)
 {
 	struct swarm_tally window;
 
 	swarm_finish(&stage->swarm);
 	stage->cpu_ms += daemon_cpu_ms(&stage->daemon);
-	stage->sum = (struct swarm_tally){ 0 };
+	stage->sum = (struct swarm_tally){ .first_ns = UINT64_MAX };
 	histogram_init(&stage->sum.latency);
 	for (unsigned w = 0; w < stage->windows; w++) {
 		swarm_sum(&stage->swarm, w, &window);
 		stage->p99_ns[w] = (double)histogram_quantile(
 		    &window.latency, 0.99);
-		add(&stage->sum, &window);
+		swarm_add(&stage->sum, &window);
 	}
 	swarm_free(&stage->swarm);
 	if (stage->sum.refused + stage->sum.failed > 0) {

@@ -206,35 +206,39 @@ swarm_finish(struct swarm *swarm)
 }
 
 void
+swarm_add(struct swarm_tally *sum, const struct swarm_tally *one)
+{
+	sum->asked += one->asked;
+	sum->hits += one->hits;
+	sum->stale += one->stale;
+	sum->computed += one->computed;
+	sum->waited += one->waited;
+	sum->refused += one->refused;
+	sum->failed += one->failed;
+	if (one->failed > 0) {
+		sum->failed_as = one->failed_as;
+	}
+	sum->wrong += one->wrong;
+	sum->dropped += one->dropped;
+	if (one->first_ns != 0 && one->first_ns < sum->first_ns) {
+		sum->first_ns = one->first_ns;
+	}
+	if (one->last_ns > sum->last_ns) {
+		sum->last_ns = one->last_ns;
+	}
+	if (one->latency.count > 0) {
+		histogram_merge(&sum->latency, &one->latency);
+	}
+}
+
+void
 swarm_sum(const struct swarm *swarm, unsigned phase, struct swarm_tally *sum)
 {
 	*sum = (struct swarm_tally){ .first_ns = UINT64_MAX };
 	histogram_init(&sum->latency);
 	for (unsigned i = 0; i < swarm->member_count; i++) {
-		const struct swarm_tally *one = &swarm->shared->tallies[
-		    (size_t)i * swarm->phases + phase];
-
-		sum->asked += one->asked;
-		sum->hits += one->hits;
-		sum->stale += one->stale;
-		sum->computed += one->computed;
-		sum->waited += one->waited;
-		sum->refused += one->refused;
-		sum->failed += one->failed;
-		if (one->failed > 0) {
-			sum->failed_as = one->failed_as;
-		}
-		sum->wrong += one->wrong;
-		sum->dropped += one->dropped;
-		if (one->first_ns != 0 && one->first_ns < sum->first_ns) {
-			sum->first_ns = one->first_ns;
-		}
-		if (one->last_ns > sum->last_ns) {
-			sum->last_ns = one->last_ns;
-		}
-		if (one->latency.count > 0) {
-			histogram_merge(&sum->latency, &one->latency);
-		}
+		swarm_add(sum, &swarm->shared->tallies[
+		    (size_t)i * swarm->phases + phase]);
 	}
 }
 

@@ -86,6 +86,10 @@ void	swarm_finish(struct swarm *swarm);
 /* After the finish: the sum of all members' tallies of a phase. */
 void	swarm_sum(const struct swarm *swarm, unsigned phase,
 	    struct swarm_tally *sum);
+
+/* One more tally into a sum, whose histogram is initialised. */
+void	swarm_add(struct swarm_tally *sum, const struct swarm_tally *one);
+
 void	swarm_free(struct swarm *swarm);
 
 /* For a member: the common start; it is that time when it returns. */
