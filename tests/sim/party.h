@@ -50,6 +50,7 @@ struct caller {
 	uint64_t	generation;
 	bool		was_waiting;	/* before the call into the origin */
 	uint64_t	granted_ms;	/* its place; 0 not yet */
+	uint64_t	half_granted_ms; /* by who died over it */
 	struct origin_request request;
 	struct origin_ticket place;
 	struct lease	lease;

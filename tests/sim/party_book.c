@@ -264,7 +264,10 @@ note_admission(struct party *party)
 	caller->probe = (permit->probe & ORIGIN_PROBE) != 0;
 }
 
-/* Perhaps by one who died then: the time is of the first look. */
+/*
+ * Perhaps by one who died then: the time is of the first look, or of that
+ * death, if the grant was completed by who repaired what it left.
+ */
 void
 party_note_grants(struct party *party)
 {
@@ -273,7 +276,11 @@ party_note_grants(struct party *party)
 
 		if (caller->granted_ms == 0 &&
 		    party_place_is(party, caller, LIMITER_PLACE_GRANTED)) {
-			caller->granted_ms = party->now.ms;
+			caller->granted_ms = caller->half_granted_ms != 0 ?
+			    caller->half_granted_ms : party->now.ms;
+		}
+		if (!party->broken) {
+			caller->half_granted_ms = 0;
 		}
 	}
 }

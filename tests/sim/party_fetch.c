@@ -103,6 +103,8 @@ go_on(struct party *party, uint32_t number, enum origin_answer answer)
 		break;
 	case ORIGIN_WAIT:
 		caller->granted_ms = queued ? caller->granted_ms : 0;
+		caller->half_granted_ms = queued ? caller->half_granted_ms :
+		    0;
 		caller->state = CALLER_QUEUED;
 		party->waited += !queued;
 		break;

@@ -104,6 +104,7 @@ die_granting(struct party *party)
 		.number = place->number,
 		.owner = place->owner,
 	};
+	next->half_granted_ms = party->now.ms;
 	party->half_granted++;
 }
 
