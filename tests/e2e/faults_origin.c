@@ -328,11 +328,13 @@ main(int argc, char **argv)
 		const char	*name;
 		void		(*fn)(struct crowd_stage *stage);
 	} tests[] = {
-		{ "deaths", test_deaths },
-		{ "worker_deaths", test_worker_deaths },
+		/* First: a breaker is open for less long than a worker that
+		 * died time and again is away. */
 		{ "outage", test_outage },
 		{ "partitions", test_partitions },
 		{ "refusals", test_refusals },
+		{ "deaths", test_deaths },
+		{ "worker_deaths", test_worker_deaths },
 	};
 
 	if (!crowd_open(&stage, argc, argv)) {
