@@ -120,6 +120,7 @@ void
 crowd_kill(struct crowd_stage *stage, uint32_t number)
 {
 	crowd_set(&stage->crowd->member[number].doomed, 1);
+	(void)crowd_add(&stage->crowd->turns, 1);
 	(void)kill(stage->pids[number], SIGKILL);
 	(void)waitpid(stage->pids[number], NULL, 0);
 	stage->pids[number] = 0;
@@ -146,18 +147,35 @@ crowd_call(struct crowd *crowd, uint32_t ms)
 	(void)crowd_add(&crowd->at_once, (uint32_t)-1);
 }
 
+/*
+ * How many hold at one moment: a count during which one let go and another
+ * took over, who is seen as well, is made again.  Who lets go says so before
+ * it gives its permit back.
+ */
+static uint32_t
+count_holders(const struct crowd *crowd)
+{
+	uint32_t before, count;
+
+	do {
+		before = crowd_get(&crowd->turns);
+		count = 0;
+		for (uint32_t i = 0; i < CROWD_MAX; i++) {
+			count += crowd_get(&crowd->member[i].holds) != 0 &&
+			    crowd_get(&crowd->member[i].doomed) == 0;
+		}
+	} while (crowd_get(&crowd->turns) != before);
+	return count;
+}
+
 void
 crowd_hold(struct crowd *crowd, uint32_t number, bool holds)
 {
 	uint32_t most = crowd_get(&crowd->most);
-	uint32_t count = 0;
 
 	crowd_set(&crowd->member[number].holds, holds);
-	for (uint32_t i = 0; holds && i < CROWD_MAX; i++) {
-		count += crowd_get(&crowd->member[i].holds) != 0 &&
-		    crowd_get(&crowd->member[i].doomed) == 0;
-	}
-	if (most != 0 && count > most) {
+	(void)crowd_add(&crowd->turns, 1);
+	if (holds && most != 0 && count_holders(crowd) > most) {
 		(void)crowd_add(&crowd->over, 1);
 	}
 }

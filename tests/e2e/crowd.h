@@ -29,6 +29,7 @@ struct crowd {
 	_Atomic uint32_t calls;
 	_Atomic uint32_t at_once;
 	_Atomic uint32_t at_once_max;
+	_Atomic uint32_t turns;		/* of holds and doomed */
 	_Atomic uint32_t over;		/* times more than most held at once */
 	_Atomic uint32_t most;		/* that may hold; 0: not watched */
 	_Atomic uint64_t first_call_us;	/* of the calls, 0 none yet */
